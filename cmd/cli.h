@@ -1,0 +1,61 @@
+/* What all commands share: options, messages to people, lines on stdout, exit codes. */
+#ifndef GS_CLI_H
+#define GS_CLI_H
+
+#include "err.h"
+#include "file.h"
+
+/* --help is printed from this table, and tests compare it with man pages and completions. */
+struct cli_option {
+	const char *name; /* long, without dashes; NULL ends the table */
+	char letter;	  /* short, or 0 */
+	const char *arg;  /* what it takes, such as "FILE", or NULL */
+	const char *help; /* one line */
+};
+
+struct cli {
+	const char *name;
+	const char *usage; /* "[--option] ARG": behind the name; lines parted by \n */
+	const char *about; /* one line */
+	const struct cli_option *options;
+	int loud;	   /* 0; -q lowers, -v raises */
+	struct gs_out out; /* stdout */
+	int argc;
+	char **argv;
+	int at; /* after cli_option said -1: index of the first operand */
+};
+
+void cli_init(struct cli *cli, int argc, char **argv);
+/*
+ * The next option's index in the table, its value in *value; -1 at the end.  -h, -V,
+ * -v, -q are done here; a wrong option ends the process with 64.
+ */
+int cli_option(struct cli *cli, const char **value);
+
+/* Prints "NAME: text" and "Try 'NAME --help'", ends the process with 64. */
+_Noreturn void cli_usage(const struct cli *cli, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Ends the process with 64 and "--option VALUE: why" of err. */
+_Noreturn void cli_bad_value(const struct cli *cli, const char *option, const char *value,
+    const struct gs_err *err);
+
+/* "NAME: text" on stderr.  cli_say: unless -q.  cli_tell: only with -v. */
+void cli_complain(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cli_say(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cli_tell(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Complains and returns the code, for "return cli_fail(&cli, &err)". */
+int cli_fail(const struct cli *cli, const struct gs_err *err);
+
+/* One line of data.  False: stdout has failed; stop, and let cli_end say what that means. */
+bool cli_line(struct cli *cli, const char *data, size_t len);
+bool cli_flush(struct cli *cli);
+/*
+ * Flushes stdout and says how to exit: code; 0 when the reader has closed it (closed:
+ * another code for that); 74 with a complaint when it can't be written.
+ */
+int cli_end(struct cli *cli, int code, int closed);
+
+/* Whether err is a terminal that wants progress. */
+bool cli_wants_progress(const struct cli *cli);
+
+#endif

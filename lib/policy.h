@@ -1,0 +1,88 @@
+/*
+ * What we follow and what we keep (DESIGN 3 "State", "Acceptance").  Pure: it is
+ * told what is known through a view, and answers with a reason.
+ */
+#ifndef GS_POLICY_H
+#define GS_POLICY_H
+
+#include "event.h"
+#include "map.h"
+#include "url.h"
+
+enum gs_follow_rule {
+	GS_FOLLOW_LISTED, /* the announcement lists a service in `clone` and in `relays` */
+	GS_FOLLOW_ALL,
+	GS_FOLLOW_LIST, /* its ref or its author stands in a list */
+};
+
+struct gs_policy {
+	struct gs_service *services;
+	size_t num_services, cap_services;
+	enum gs_follow_rule rule;
+	struct gs_map *followed; /* GS_FOLLOW_LIST: refs, and keys as 64 hex digits */
+	char (*own_hosts)[GS_URL_BYTES + 1]; /* of --own-url; those of services are in services */
+	size_t num_own_hosts, cap_own_hosts;
+};
+
+void gs_policy_init(struct gs_policy *policy);
+void gs_policy_fini(struct gs_policy *policy);
+
+bool gs_policy_add_service(struct gs_policy *policy, struct gs_str text, struct gs_err *err) GS_MUST;
+bool gs_policy_add_own_url(struct gs_policy *policy, struct gs_str text, struct gs_err *err) GS_MUST;
+/* "listed", "all", or a list file's text: one repo ref, hex key or npub a line; '#' begins a comment line. */
+bool gs_policy_set_list(struct gs_policy *policy, struct gs_str text, struct gs_err *err) GS_MUST;
+
+/* Is this URL our own: its host is that of a service or of an own URL? */
+bool gs_policy_is_own(const struct gs_policy *policy, const struct gs_url *url);
+
+/* Why an announcement is followed or not; the names are those of --explain. */
+enum gs_follow {
+	GS_FOLLOWED,	    /* "followed" */
+	GS_FOLLOW_NO_CLONE, /* "clone-lacks-service" */
+	GS_FOLLOW_NO_RELAY, /* "relays-lacks-service" */
+	GS_FOLLOW_NEITHER,  /* "service-not-listed" */
+	GS_FOLLOW_NOT_IN_LIST, /* "not-in-list" */
+};
+const char *gs_follow_name(enum gs_follow follow);
+enum gs_follow gs_policy_follow(const struct gs_policy *policy, const struct gs_event *announcement);
+
+/* SHA-256 over rule, services and lists: when it changes, what was judged is judged anew. */
+void gs_policy_fingerprint(const struct gs_policy *policy, uint8_t out[static 32]);
+
+/* What the policy may ask about what is stored; arg is passed through. */
+struct gs_policy_view {
+	bool (*has_event)(void *arg, const uint8_t id[static 32]);    /* stands in the store */
+	bool (*had_event)(void *arg, const uint8_t id[static 32]);    /* stands, or was ours and is gone */
+	bool (*has_author)(void *arg, const uint8_t pubkey[static 32]); /* something of this signer stands */
+	bool (*has_address)(void *arg, const struct gs_address *address); /* a version stands or stood */
+	bool (*is_followed)(void *arg, struct gs_str ref);
+	/* in the maintainer closure of a followed announcement with this d? */
+	bool (*is_maintainer)(void *arg, const uint8_t pubkey[static 32], struct gs_str d);
+	void *arg;
+};
+
+enum gs_verdict { GS_ACCEPT, GS_WAIT, GS_REJECT };
+
+/* What would free a waiting event: SHA-256 of "e:<id>", "a:<address>", "m:<pubkey>:<d>" or "p:<pubkey>". */
+typedef uint8_t gs_ground[32];
+void gs_ground_of_id(gs_ground out, const uint8_t id[static 32]);
+void gs_ground_of_address(gs_ground out, struct gs_str address);
+void gs_ground_of_maintainer(gs_ground out, const uint8_t pubkey[static 32], struct gs_str d);
+void gs_ground_of_author(gs_ground out, const uint8_t pubkey[static 32]);
+
+struct gs_answer {
+	enum gs_verdict verdict;
+	const char *reason; /* static; a word for a machine, such as "followed" or "unknown-repo" */
+	gs_ground *grounds; /* of GS_WAIT */
+	size_t num_grounds, cap_grounds;
+};
+
+/* Judges an event whose id and signature hold.  answer is filled anew, its memory used again. */
+void gs_policy_judge(const struct gs_policy *policy, const struct gs_policy_view *view,
+    const struct gs_event *event, struct gs_answer *answer);
+void gs_answer_fini(struct gs_answer *answer);
+
+/* Does a NIP-62 request concern us: a `relay` tag is ALL_RELAYS, a service or an own URL?  policy may be NULL. */
+bool gs_policy_is_vanish(const struct gs_policy *policy, const struct gs_event *event);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * The store: verified events in one LMDB environment, with replacement (NIP-01),
+ * deletion (NIP-09), expiration (NIP-40) and vanish (NIP-62) applied as they come
+ * in, so that what stands never depends on the order of arrival.  DESIGN 4.
+ *
+ * Any number of processes may use one store; within a process one handle, any
+ * number of threads, one write transaction at a time.
+ */
+#ifndef GS_STORE_H
+#define GS_STORE_H
+
+#include "event.h"
+#include "filter.h"
+#include "policy.h"
+
+struct gs_store;
+struct gs_txn; /* a view of one moment, or a change; short, of one thread */
+
+struct gs_store_options {
+	bool create;	   /* the folder (0700) and an empty store, if missing */
+	bool read_only;
+	bool scratch;	   /* a throw-away store: dir is NULL, in $TMPDIR, unlinked at once, never synced */
+	int64_t map_bytes; /* first size of the map; 0: large and sparse.  It grows by itself. */
+};
+
+/* NULL: GS_ENOINPUT (no store there), GS_EDATA (not one of ours), GS_ECREATE, GS_EIO. */
+struct gs_store *gs_store_open(const char *dir, const struct gs_store_options *options, struct gs_err *err) GS_MUST;
+void gs_store_close(struct gs_store *store);
+
+struct gs_txn *gs_store_read(struct gs_store *store, struct gs_err *err) GS_MUST;
+/* Waits for other writers.  NULL only on I/O faults. */
+struct gs_txn *gs_store_write(struct gs_store *store, struct gs_err *err) GS_MUST;
+/* Ends a write; on false nothing of it is stored.  GS_EIO: full disk or I/O fault. */
+bool gs_txn_commit(struct gs_txn *txn, struct gs_err *err) GS_MUST;
+void gs_txn_end(struct gs_txn *txn); /* of a reader; of a writer: gives up all of it.  NULL is fine */
+/*
+ * A writing call answered false because the map is full (err->code GS_EINCOMPLETE): end
+ * the txn, call this, and do the same changes again.
+ */
+bool gs_store_grow(struct gs_store *store, struct gs_err *err) GS_MUST;
+
+/* One stored event; pointers are valid during the txn and until its next write. */
+struct gs_row {
+	uint64_t sequence;
+	uint8_t id[32], pubkey[32];
+	int64_t created_at, first_seen_s;
+	uint16_t kind;
+	struct gs_str from; /* URL of the relay that brought it, or empty */
+	struct gs_str json; /* canonical line */
+};
+
+bool gs_store_find(struct gs_txn *txn, const uint8_t id[static 32], struct gs_row *row);
+/* The version of an addressable or replaceable event that stands. */
+bool gs_store_current(struct gs_txn *txn, const struct gs_address *address, struct gs_row *row);
+
+/* Is the id settled: stored, or judged and remembered? */
+enum gs_known { GS_UNKNOWN, GS_KNOWN_STORED, GS_KNOWN_WAITING, GS_KNOWN_REJECTED, GS_KNOWN_DELETED,
+	GS_KNOWN_SUPERSEDED, GS_KNOWN_EXPIRED };
+enum gs_known gs_store_known(struct gs_txn *txn, const uint8_t id[static 32]);
+
+/* False stops the walk; the walk then returns true all the same. */
+typedef bool gs_row_fn(const struct gs_row *row, void *arg);
+
+/* All that stands at now_s of these kinds (NULL, 0: all), oldest first, then by id; newest: the other way round. */
+struct gs_walk {
+	const uint16_t *kinds;
+	size_t num_kinds;
+	int64_t since, until; /* inclusive; -1: open */
+	int64_t now_s;	      /* events that expired by then are passed over */
+	bool newest_first;
+};
+/* Renews its read transactions as it goes, so that a slow fn pins nothing. */
+bool gs_store_walk(struct gs_store *store, const struct gs_walk *walk, gs_row_fn *fn, void *arg, struct gs_err *err) GS_MUST;
+
+/* The rows whose tag has this first value, oldest first; in one txn. */
+bool gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_row_fn *fn, void *arg);
+
+/* Every (repo ref, root event) pair that stands at now_s, from the tag index: by ref, then oldest first. */
+typedef bool gs_root_fn(struct gs_str ref, const uint8_t id[static 32], int64_t created_at, void *arg);
+bool gs_store_roots(struct gs_txn *txn, int64_t now_s, gs_root_fn *fn, void *arg, struct gs_err *err) GS_MUST;
+
+/* --- writing: all calls return false with err on I/O faults or a full map --- */
+
+/* What happened to an event that came in, and to those that it moved. */
+struct gs_store_ops {
+	/* a row left: it was replaced, deleted or expired (never _STORED) */
+	void (*removed)(const struct gs_row *row, enum gs_known why, void *arg);
+	void *arg;
+};
+
+struct gs_put {
+	struct gs_str from; /* relay, or empty */
+	int64_t now_s;
+	bool vanish; /* a kind 62 that concerns us: gs_policy_is_vanish */
+	const struct gs_store_ops *ops; /* may be NULL */
+};
+
+/*
+ * Takes in a verified event.  *known says what became of it: _STORED, or why it
+ * does not stand; the effects of a deletion or vanish request are applied in any case.
+ * The caller has asked gs_store_known first.
+ */
+bool gs_store_put(struct gs_txn *txn, const struct gs_event *event, const struct gs_put *put,
+    enum gs_known *known, struct gs_err *err) GS_MUST;
+/* Lets go of what expired by now_s. */
+bool gs_store_expire(struct gs_txn *txn, int64_t now_s, const struct gs_store_ops *ops, struct gs_err *err) GS_MUST;
+
+/* --- numbers --- */
+
+struct gs_store_stat {
+	struct { uint16_t kind; uint64_t events; uint64_t bytes; } *kinds; /* the caller's to free */
+	size_t num_kinds;
+	uint64_t events, bytes;		    /* bytes: of the canonical lines */
+	uint64_t file_bytes, map_bytes, used_bytes; /* used: pages in use */
+	int64_t oldest, newest;		    /* created_at; -1: empty */
+	uint64_t waiting, waiting_bytes;
+	uint64_t judged[GS_KNOWN_EXPIRED + 1]; /* by result */
+	struct gs_map *reasons;		    /* "rejected:denied" and so on -> uint64_t *; the caller's */
+};
+bool gs_store_stat(struct gs_store *store, struct gs_store_stat *stat, struct gs_err *err) GS_MUST;
+void gs_store_stat_fini(struct gs_store_stat *stat);
+
+/* Proves every row and its indexes both ways.  fn gets each fault; *faults their number. */
+typedef void gs_fault_fn(const char *text, void *arg);
+bool gs_store_check(struct gs_store *store, gs_fault_fn *fn, void *arg, uint64_t *faults, struct gs_err *err) GS_MUST;
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * URLs of relays and of our own service: canonical relay URLs, and whether a
+ * string of an announcement names a service.  DESIGN 3 "State" is the rule.
+ */
+#ifndef GS_URL_H
+#define GS_URL_H
+
+#include <stdint.h>
+
+#include "buf.h"
+#include "err.h"
+
+#define GS_URL_BYTES 255
+
+/* Where a relay is, in canonical form; the only way to make one is gs_url_parse_relay. */
+struct gs_url {
+	char text[GS_URL_BYTES + 1]; /* canonical, ASCII where the host is */
+	bool tls;
+	uint16_t port;		       /* with the default filled in */
+	char host[GS_URL_BYTES + 1];   /* lower case, ASCII; IPv6 without brackets */
+	const char *path;	       /* into text: path and query, "" if none */
+};
+
+/*
+ * Canonical relay URL of a string from an announcement or a command line.
+ * GS_EDATA with the reason in err otherwise; unless allow_private, addresses and
+ * names that the dialler would refuse are refused too (DESIGN 6 "Addresses").
+ */
+bool gs_url_parse_relay(struct gs_url *url, struct gs_str text, bool allow_private,
+    struct gs_err *err) GS_MUST;
+
+/* Is this literal IPv4 or IPv6 address loopback, private, link-local, metadata, multicast,
+ * reserved, or a mapped form of one?  family is AF_INET (4 bytes) or AF_INET6 (16 bytes). */
+bool gs_url_address_is_private(int family, const uint8_t *address);
+
+/* A service: host with optional port and path.  "http(s)://" and "ws(s)://" before it are let through. */
+struct gs_service {
+	char host[GS_URL_BYTES + 1];
+	uint16_t port; /* 0: 80, 443 or none */
+	char path[GS_URL_BYTES + 1]; /* "" or "/a/b", no slash at the end */
+	char text[GS_URL_BYTES + 1]; /* canonical: host[:port][path] */
+};
+
+bool gs_service_parse(struct gs_service *service, struct gs_str text, struct gs_err *err) GS_MUST;
+/* Does a `clone` value (http, https) or a `relays` value (ws, wss, bare host) name the service? */
+bool gs_service_is_clone(const struct gs_service *service, struct gs_str text);
+bool gs_service_is_relay(const struct gs_service *service, struct gs_str text);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Takes events into the store by the policy: keeps, rejects, or lets them wait
+ * until what they hang on has come, then judges them again (DESIGN "Acceptance").
+ */
+#ifndef GS_WAITING_H
+#define GS_WAITING_H
+
+#include "store.h"
+
+#define GS_WAITING_BYTES (INT64_C(64) << 20)   /* of waiting events kept whole; beyond: the id alone */
+#define GS_WAITING_S (INT64_C(7) * 86400)
+#define GS_JUDGED_ROWS 1000000		      /* remembered ids, oldest out */
+
+/* Counts of one run; every event read is in exactly one of them but freed. */
+struct gs_tally {
+	uint64_t read, stored, duplicate, replaced, deleted, expired, waiting;
+	uint64_t rejected;		       /* sum of reasons */
+	uint64_t invalid[5];		       /* by enum gs_event_fault */
+	uint64_t freed;			       /* earlier waiting ones that were stored now */
+	uint64_t removed;		       /* earlier stored ones that left now */
+	struct gs_map *reasons;		       /* rejected: reason -> uint64_t *, made when needed */
+};
+void gs_tally_fini(struct gs_tally *tally);
+void gs_tally_add(struct gs_tally *into, const struct gs_tally *from);
+
+/* policy NULL: every valid event is stored, nothing waits. */
+struct gs_intake;
+struct gs_intake *gs_intake_new(struct gs_store *store, const struct gs_policy *policy);
+void gs_intake_free(struct gs_intake *intake);
+
+/* Before the first event: a changed policy judges anew what waits; sweeps what expired. */
+bool gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s, struct gs_err *err) GS_MUST;
+/* One verified event; what it frees is judged in the same txn.  *known is its own fate. */
+bool gs_intake_offer(struct gs_intake *intake, struct gs_txn *txn, const struct gs_event *event,
+    struct gs_str from, int64_t now_s, enum gs_known *known, struct gs_err *err) GS_MUST;
+/* Before each commit: keeps waiting and judged within their caps. */
+bool gs_intake_trim(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s, struct gs_err *err) GS_MUST;
+/* After a commit: adds what was counted since the last one to tally (kept out when the txn was given up). */
+void gs_intake_settle(struct gs_intake *intake, bool committed, struct gs_tally *tally);
+
+#endif
