@@ -41,7 +41,7 @@ struct gs_state {
 	struct gs_map *relays; /* url -> struct gs_relay_entry */
 };
 
-struct gs_state *gs_state_new(void);
+struct gs_state *gs_state_new(void); /* libsodium must have been started */
 void gs_state_free(struct gs_state *state);
 
 void gs_state_add_service(struct gs_state *state, struct gs_str service); /* a second time: nothing */
@@ -50,10 +50,11 @@ struct gs_repo *gs_state_add_repo(struct gs_state *state, struct gs_str ref);
 struct gs_relay_entry *gs_state_add_relay(struct gs_state *state, struct gs_str url);
 /* Adds without looking for duplicates; gs_state_sort removes them. */
 void gs_repo_add_root(struct gs_repo *repo, const uint8_t id[static 32]);
-void gs_relay_add_repo(struct gs_relay_entry *relay, struct gs_repo *repo);
+void gs_relay_add_repo(struct gs_relay_entry *relay, struct gs_repo *repo); /* sets is_synced */
 struct gs_relay_status *gs_relay_add_status(struct gs_relay_entry *relay);
+void gs_status_add_pending(struct gs_relay_status *status, struct gs_str ref);
 
-/* Sorts every list (roots by id, repos by ref) and drops duplicates. */
+/* Sorts every list (roots by id, repos by ref), drops duplicates, syncs bootstrap relays. */
 void gs_state_sort(struct gs_state *state);
 
 #endif
