@@ -59,7 +59,9 @@ bool gs_json_skip(struct gs_json *json, struct gs_json_value *value) GS_MUST;
 /* Nothing but blanks is left. */
 bool gs_json_end(struct gs_json *json) GS_MUST;
 
-/* Reports why at which line and column ("line 3 column 17: ..."); returns false. */
+/* For callers that refuse what the reader accepts: at is the place, why static text; returns false. */
+bool gs_json_refuse(struct gs_json *json, const char *at, const char *why);
+/* Reports why at which line and column, in bytes ("line 3 column 17: ..."); returns false. */
 bool gs_json_fail(const struct gs_json *json, struct gs_err *err);
 
 /* Decodes the escapes of a string value that the reader has passed; at most raw.len bytes are added. */
