@@ -26,9 +26,12 @@ struct gs_filter {
 	struct gs_buf text;	     /* private: what the values point into */
 };
 
+#define GS_FILTER_BYTES (1024 * 1024) /* of JSON: more than any relay takes */
+
 #define GS_FILTER_INIT { .since = -1, .until = -1, .limit = -1 }
 
 /*
+ * What an initialised filter held before is freed; on false it is empty again.
  * Strict: unknown members, empty lists, null, wrong types, upper-case hex and
  * `#xx` are refused with the place.  `{}` is read: it matches everything.
  */

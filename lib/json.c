@@ -1,6 +1,6 @@
 /*
  * JSON, token by token: a reader over raw bytes that refuses what hashes differently
- * elsewhere, and the one writer of strings.  Whole values are json_tree.c's.
+ * elsewhere.  Whole values are json_tree.c's, writing is json_write.c's.
  */
 #include "json.h"
 
@@ -8,8 +8,8 @@
 
 #include "num.h"
 
-#define ESCAPE_LEN 6	/* \uXXXX */
-#define MAX_CHAR_LEN 4	/* of UTF-8 */
+#define ESCAPE_LEN 6	   /* \uXXXX */
+#define MAX_CHAR_LEN 4	   /* of UTF-8 */
 #define FIRST_PAIR 0x10000 /* the first code point that UTF-16 writes as a pair */
 
 enum byte_class {
@@ -37,20 +37,6 @@ static const char meaning_of[256] = {
 	['n'] = '\n',
 	['r'] = '\r',
 	['t'] = '\t',
-};
-
-/* How a byte is written: 0 as it is, 'u' as \u00xx, else a backslash and that letter. */
-static const char escape_of[256] = {
-	[0x00 ... 0x07] = 'u',
-	['\b'] = 'b',
-	['\t'] = 't',
-	['\n'] = 'n',
-	[0x0b] = 'u',
-	['\f'] = 'f',
-	['\r'] = 'r',
-	[0x0e ... 0x1f] = 'u',
-	['"'] = '"',
-	['\\'] = '\\',
 };
 
 void
@@ -81,7 +67,8 @@ gs_json_fail(const struct gs_json *json, struct gs_err *err)
 			line = p + 1;
 		}
 	return gs_fail(err, GS_EDATA, "line %zu column %zu: %s", number,
-	    (size_t)(json->at - line) + 1, json->why ? json->why : "not what is expected");
+	    (size_t)(json->at - line) + 1,
+	    json->why ? json->why : "not what is expected");
 }
 
 static void
@@ -288,14 +275,16 @@ read_word(struct gs_json *json, struct gs_json_value *value)
 	size_t i;
 
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (left >= words[i].len && memcmp(json->at, words[i].text, words[i].len) == 0) {
+		if (left >= words[i].len &&
+		    memcmp(json->at, words[i].text, words[i].len) == 0) {
 			value->type = words[i].type;
 			value->raw = (struct gs_str){ json->at, words[i].len };
 			json->at += words[i].len;
 			return true;
 		}
 	if ((uint8_t)*json->at == 0xef)
-		return gs_json_refuse(json, json->at, "a byte order mark or other text, not json");
+		return gs_json_refuse(json, json->at,
+		    "a byte order mark or other text, not json");
 	return gs_json_refuse(json, json->at, "not a json value");
 }
 
@@ -470,32 +459,4 @@ gs_json_int(struct gs_json_value value, int64_t *out)
 	if (is_negative)
 		*out = -*out;
 	return true;
-}
-
-static void
-write_escape(struct gs_buf *buf, uint8_t byte)
-{
-	static const char digits[] = "0123456789abcdef";
-	char escape[ESCAPE_LEN] = { '\\', escape_of[byte], '0', '0', digits[byte >> 4],
-		digits[byte & 15] };
-
-	gs_buf_add(buf, escape, escape[1] == 'u' ? sizeof(escape) : 2);
-}
-
-void
-gs_json_write_string(struct gs_buf *buf, const char *text, size_t len)
-{
-	size_t begin = 0, i;
-
-	gs_buf_add_char(buf, '"');
-	for (i = 0; i < len; i++) {
-		if (escape_of[(uint8_t)text[i]] == '\0')
-			continue;
-		gs_buf_add(buf, text + begin, i - begin);
-		write_escape(buf, (uint8_t)text[i]);
-		begin = i + 1;
-	}
-	if (i > begin)
-		gs_buf_add(buf, text + begin, i - begin);
-	gs_buf_add_char(buf, '"');
 }

@@ -41,7 +41,8 @@ add_to_map(struct keys *keys, struct gs_json_value key)
 
 	gs_buf_clear(&keys->scratch);
 	gs_json_decode(&keys->scratch, key);
-	entry = gs_map_add(keys->map, (struct gs_str){ keys->scratch.data, keys->scratch.len });
+	entry = gs_map_add(keys->map,
+	    (struct gs_str){ keys->scratch.data, keys->scratch.len });
 	if (entry->value != NULL)
 		return false;
 	entry->value = keys;
@@ -79,7 +80,8 @@ fini_keys(struct keys *keys)
 /* Which numbers pass. */
 enum numbers { ALL_NUMBERS, INTEGERS };
 
-static bool pass_value(struct gs_json *json, struct gs_json_value *value, enum numbers numbers);
+static bool pass_value(struct gs_json *json, struct gs_json_value *value,
+    enum numbers numbers);
 
 static bool
 pass_items(struct gs_json *json, enum numbers numbers)
@@ -90,7 +92,8 @@ pass_items(struct gs_json *json, enum numbers numbers)
 	if (!gs_json_item(json, true, &more))
 		return false;
 	while (more)
-		if (!pass_value(json, &item, numbers) || !gs_json_item(json, false, &more))
+		if (!pass_value(json, &item, numbers) ||
+		    !gs_json_item(json, false, &more))
 			return false;
 	return true;
 }
