@@ -26,6 +26,8 @@ struct gs_pack *gs_pack_new(const struct gs_pack_limits *limits, gs_pack_fn *fn,
 bool gs_pack_add(struct gs_pack *pack, struct gs_str filter_json, bool *too_big);
 bool gs_pack_flush(struct gs_pack *pack); /* the last frame, if any */
 void gs_pack_free(struct gs_pack *pack);
+/* Bytes of one filter's JSON that fit into a frame of its own, whatever its number. */
+size_t gs_pack_room(const struct gs_pack_limits *limits);
 
 /* A filter with one tag list cut in two halves until each is at most max_bytes of JSON; fn gets each. */
 typedef bool gs_pack_part_fn(const struct gs_filter *filter, bool fits, void *arg);

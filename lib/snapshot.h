@@ -14,7 +14,8 @@ void gs_snapshot_write(struct gs_state *state, struct gs_buf *buf);
 /*
  * Reads a state file; NULL and GS_EDATA with the place (line and column, or the
  * path such as "sync_relays: wss://x: not a list") for anything that is not one.
- * Relays are canonical in the result; private ones are let through.
+ * Relays are canonical in the result; private ones are let through.  The result is
+ * sorted.  Unknown members are passed over: version says what changes the meaning.
  */
 struct gs_state *gs_snapshot_parse(const char *text, size_t len, struct gs_err *err) GS_MUST;
 

@@ -226,9 +226,11 @@ sort_pending(struct gs_relay_status *status)
 
 	if (status->num_pending == 0)
 		return;
-	qsort(status->pending, status->num_pending, sizeof(*status->pending), compare_strs);
+	qsort(status->pending, status->num_pending, sizeof(*status->pending),
+	    compare_strs);
 	for (i = 0; i < status->num_pending; i++) {
-		if (num != 0 && gs_str_equal(status->pending[num - 1], status->pending[i]))
+		if (num != 0 &&
+		    gs_str_equal(status->pending[num - 1], status->pending[i]))
 			free((char *)(uintptr_t)status->pending[i].ptr);
 		else
 			status->pending[num++] = status->pending[i];
