@@ -41,14 +41,18 @@ static bool
 read_hex(struct gs_event *event, struct gs_json *json, uint8_t *out, size_t num,
     const char *why)
 {
+	struct gs_json_value value;
 	struct gs_str digits;
+	bool ok;
 
-	if (!read_string(event, json, &digits, why))
+	if (!gs_json_next(json, &value))
 		return false;
+	if (value.type != GS_JSON_STRING)
+		return gs_json_refuse(json, value.raw.ptr, why);
+	digits = keep_string(event, value);
+	ok = gs_hex_parse(out, num, digits.ptr, digits.len);
 	gs_buf_cut(&event->text, event->text.len - digits.len);
-	if (!gs_hex_parse(out, num, digits.ptr, digits.len))
-		return gs_json_refuse(json, json->at, why);
-	return true;
+	return ok || gs_json_refuse(json, value.raw.ptr, why);
 }
 
 static bool

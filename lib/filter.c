@@ -20,7 +20,7 @@ struct reading {
 	struct gs_filter *filter;
 };
 
-/* Opens a list and finds its first item; empty ones match nothing, or all: nobody agrees. */
+/* Finds the first item.  An empty list matches nothing, or all: nobody agrees. */
 static bool
 open_list(struct gs_json *json)
 {
@@ -36,7 +36,7 @@ open_list(struct gs_json *json)
 	return more || gs_json_refuse(json, value.raw.ptr, "an empty list");
 }
 
-/* The decoded string; the filter's text has room for all of them, so it stays where it is. */
+/* The filter's text has room for all strings, so they stay where they are. */
 static bool
 read_string(struct reading *reading, struct gs_str *text)
 {

@@ -94,7 +94,7 @@ pass_char(struct gs_json *json, char c, const char *why)
 	return true;
 }
 
-/* Length of the UTF-8 sequence at p; 0 if RFC 3629 knows none such (overlong, surrogate, too high). */
+/* Length of the UTF-8 sequence at p; 0 for overlong, surrogate and too high ones (RFC 3629). */
 static size_t
 utf8_len(const uint8_t *p, size_t left)
 {
@@ -224,7 +224,7 @@ pass_digits(const char *p, const char *end)
 	return p;
 }
 
-/* Passes a fraction or an exponent (mark is '.' or 'e') if there is one; NULL if it has no digits. */
+/* Passes a fraction or exponent (mark is '.' or 'e'), if any; NULL if it has no digits. */
 static const char *
 pass_part(const char *p, const char *end, char mark)
 {

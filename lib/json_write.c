@@ -1,4 +1,4 @@
-/* The one writer of JSON strings: ids are hashes of what it writes, so it never changes. */
+/* The one writer of JSON strings.  Ids are hashes of what it writes: it never changes. */
 #include "json.h"
 
 #define ESCAPE_LEN 6 /* \u00xx */
