@@ -14,13 +14,20 @@ DESTDIR    ?=
 INSTALL    ?= install
 PKG_CONFIG ?= pkg-config
 CLANG      ?= clang
+JOBS       ?= 2
+V          ?= 0
+Q          := $(if $(filter 1,$(V)),,@)
+SAY        := $(if $(filter 1,$(V)),@:,@echo)
 
 # One tree a variant, so that `check` and `check-asan` never mix objects.
 VARIANT ?= release
 BUILD   ?= build
 OUT     := $(BUILD)/$(VARIANT)
-V       ?= 0
-Q       := $(if $(filter 1,$(V)),,@)
+
+# Builds run JOBS at a time unless -j says otherwise.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(JOBS)
+endif
 
 CFLAGS ?= -O2 -g
 WARN   := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
@@ -28,65 +35,178 @@ WARN   := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prot
 SAN_release := -fstack-protector-strong
 SAN_asan    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SAN_tsan    := -fsanitize=thread
+SAN_fuzz    := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
-PKGS         := libwebsockets libsecp256k1 lmdb libsodium libidn2
-PKG_CFLAGS   := $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
-PKG_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null) -ljq -lpthread
-ALL_CPPFLAGS  = -D_GNU_SOURCE -DGS_VERSION='"$(VERSION)"' -iquote lib $(PKG_CFLAGS) $(CPPFLAGS)
-ALL_CFLAGS    = -std=gnu17 -fPIC $(WARN) $(SAN_$(VARIANT)) $(CFLAGS)
-ALL_LDFLAGS   = $(SAN_$(VARIANT)) $(LDFLAGS)
+# pkg-config is asked when the first object is compiled, not while this file is read:
+# `make deps check` may have to install it first.
+PKGS       := libwebsockets libsecp256k1 lmdb libsodium libidn2
+PKG_CHECK   = $(if $(shell $(PKG_CONFIG) --exists $(PKGS) && echo yes),,\
+	      $(error libraries are missing ($(PKGS)): run `make deps` first))
+PKG_CFLAGS  = $(PKG_CHECK)$(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS)))$(PKG_CFLAGS)
+PKG_LIBS    = $(PKG_CHECK)$(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)) -ljq -lpthread)$(PKG_LIBS)
 
-# libgraspsync.so keeps its symbols' versions apart by name until the interface is settled.
+ALL_CPPFLAGS = -D_GNU_SOURCE -DGS_VERSION='"$(VERSION)"' -iquote lib $(PKG_CFLAGS) $(CPPFLAGS)
+ALL_CFLAGS   = -std=gnu17 -fPIC $(WARN) $(SAN_$(VARIANT)) $(CFLAGS)
+ALL_LDFLAGS  = $(SAN_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
+# The same way from bin to lib in the build tree and where it is installed.
+RPATH        = -Wl,-rpath,'$$ORIGIN/../lib'
+
+# The number goes up whenever the library's interface changes.
 SONAME := libgraspsync.so.0
+SHARED := $(OUT)/lib/$(SONAME)
+STATIC := $(OUT)/lib/libgraspsync.a
 
-LIB_OBJS  := $(patsubst %.c,$(OUT)/obj/%.o,$(sort $(wildcard lib/*.c)))
-CMDS      := $(patsubst cmd/%.c,%,$(sort $(wildcard cmd/grasp-sync*.c)))
-BINS      := $(addprefix $(OUT)/bin/,$(CMDS))
-UNITS     := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(sort $(wildcard tests/unit/*.c)))
-TOOLS     := $(patsubst tests/tools/%.c,$(OUT)/tools/%,$(sort $(wildcard tests/tools/*.c))) \
-	     $(patsubst tests/relay/%.c,$(OUT)/tools/%,$(sort $(wildcard tests/relay/*.c)))
-FUZZERS   := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
+LIB_OBJS := $(patsubst %.c,$(OUT)/obj/%.o,$(sort $(wildcard lib/*.c)))
+CMDS     := $(patsubst cmd/%.c,%,$(sort $(wildcard cmd/grasp-sync*.c)))
+BINS     := $(addprefix $(OUT)/bin/,$(CMDS))
 
-all: $(BINS) $(OUT)/libgraspsync.a
+# Of the tests' files, those with a main become programs; the rest are parts of them.
+TEST_SRCS := $(sort $(wildcard tests/unit/*.c tests/tools/*.c tests/relay/*.c tests/fuzz/*.c))
+WITH_MAIN := $(shell grep -lE '^(int )?(main|LLVMFuzzerTestOneInput)\>' $(TEST_SRCS) /dev/null)
+UNITS     := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(filter tests/unit/%,$(WITH_MAIN)))
+TOOLS     := $(addprefix $(OUT)/tools/,$(notdir $(basename \
+	     $(filter tests/tools/% tests/relay/%,$(WITH_MAIN)))))
+FUZZERS   := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(filter tests/fuzz/%,$(WITH_MAIN)))
+PARTS     := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(WITH_MAIN),$(TEST_SRCS)))
+PARTS_LIB := $(OUT)/lib/libparts.a
 
-$(OUT)/obj/%.o: %.c
+BATS      := $(sort $(wildcard tests/*/*.bats))
+PEERS     := $(filter tests/peers/%,$(BATS))
+CHECKS    := $(filter-out $(PEERS),$(BATS))
+MANS      := $(sort $(wildcard man/*.[1578]))
+
+# What `make deps` installs: to build and to run `make demo` and `make check`.
+DEPS     := gcc libc6-dev make pkgconf libwebsockets-dev libjq-dev libsecp256k1-dev liblmdb-dev \
+	    libsodium-dev libidn2-dev libcmocka-dev bats jq perl ca-certificates
+# And `make deps-dev`: for lint, fuzz and dist.
+DEPS_DEV := clang clang-tidy clang-format libclang-rt-dev mandoc shellcheck zsh fish git \
+	    lmdb-utils
+# Nothing is compiled before the packages are there, also with -j.
+AFTER    := $(filter deps deps-dev,$(MAKECMDGOALS))
+
+all: $(BINS) $(STATIC) ## the commands and the library (the default)
+tests: all $(UNITS) $(TOOLS) ## all, and what the tests need
+
+help: ## this list
+	@echo 'make TARGET... [PREFIX=/usr/local] [DESTDIR=] [VARIANT=release|asan|tsan] [JOBS=2] [V=1]'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1: \2/p' Makefile
+
+$(OUT)/obj/%.o: %.c | $(AFTER)
 	@mkdir -p $(@D)
-	@[ '$(V)' = 1 ] || echo '  CC    $<'
+	$(SAY) '  CC    $<'
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(OUT)/libgraspsync.a: $(LIB_OBJS)
+$(STATIC): $(LIB_OBJS)
+$(PARTS_LIB): $(PARTS)
+$(STATIC) $(PARTS_LIB):
+	@mkdir -p $(@D)
+	$(SAY) '  AR    $@'
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(OUT)/$(SONAME): $(LIB_OBJS)
-	@[ '$(V)' = 1 ] || echo '  LD    $@'
+$(SHARED): $(LIB_OBJS)
+	@mkdir -p $(@D)
+	$(SAY) '  LD    $@'
 	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
-$(OUT)/bin/%: $(OUT)/obj/cmd/%.o $(OUT)/obj/cmd/cli.o $(OUT)/$(SONAME)
-	@mkdir -p $(@D)
-	@[ '$(V)' = 1 ] || echo '  LD    $@'
-	$(Q)$(CC) $(ALL_LDFLAGS) -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../lib' -o $@ $^ $(PKG_LIBS)
+LINK = $(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
-$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libgraspsync.a
+$(OUT)/bin/%: $(OUT)/obj/cmd/%.o $(OUT)/obj/cmd/cli.o $(SHARED)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lcmocka
+	$(SAY) '  LD    $@'
+	$(LINK) $(RPATH)
 
-$(OUT)/tools/%: $(OUT)/obj/tests/tools/%.o $(OUT)/libgraspsync.a
+$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(PARTS_LIB) $(STATIC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
+	$(LINK) -lcmocka
 
-$(OUT)/tools/%: $(OUT)/obj/tests/relay/%.o $(OUT)/libgraspsync.a
+$(OUT)/tools/%: $(OUT)/obj/tests/tools/%.o $(PARTS_LIB) $(STATIC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
+	$(LINK) -lm
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard lib/*.c lib/*.h)
+$(OUT)/tools/%: $(OUT)/obj/tests/relay/%.o $(PARTS_LIB) $(STATIC)
 	@mkdir -p $(@D)
-	@[ '$(V)' = 1 ] || echo '  FUZZ  $@'
-	$(Q)$(CLANG) -std=gnu17 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	    $(ALL_CPPFLAGS) -o $@ $(filter %.c,$^) $(PKG_LIBS)
+	$(LINK)
 
-clean:
+$(OUT)/fuzz/%: $(OUT)/obj/tests/fuzz/%.o $(PARTS_LIB) $(STATIC)
+	@mkdir -p $(@D)
+	$(SAY) '  LD    $@'
+	$(LINK) -fsanitize=fuzzer
+
+fuzzers: $(FUZZERS)
+
+check: tests ## every test; ends with "N passed, N failed, N skipped"
+	@GS_BUILD='$(BUILD)' GS_VARIANT='$(VARIANT)' JOBS='$(JOBS)' \
+	    tests/run '$(OUT)' $(UNITS) $(CHECKS)
+
+check-asan: ## every test again, under the address and undefined behaviour sanitizers
+	@$(MAKE) --no-print-directory VARIANT=asan check
+
+check-peers: tests ## against relays of others, where they are installed
+	@GS_BUILD='$(BUILD)' GS_VARIANT='$(VARIANT)' JOBS=1 tests/run '$(OUT)' $(PEERS)
+
+lint: | $(AFTER) ## format, warnings of two compilers, layers, sizes, man pages, scripts
+	@MAKE='$(MAKE)' BUILD='$(BUILD)' JOBS='$(JOBS)' tests/lint/run
+
+fuzz: | $(AFTER) ## RUNS=20000 of every parser's fuzz target
+	@$(MAKE) --no-print-directory VARIANT=fuzz CC='$(CLANG)' CFLAGS='-O1 -g' fuzzers
+	@tests/fuzz/run '$(BUILD)/fuzz'
+
+bench: tests ## the figures, each as a ratio of the same run
+	@PATH="$(abspath $(OUT))/bin:$(abspath $(OUT))/tools:$$PATH" tests/bench/run
+
+demo: all $(TOOLS) ## the main job, without any network
+	@PATH="$(abspath $(OUT))/bin:$(abspath $(OUT))/tools:$$PATH" tests/demo/run
+
+deps: ## installs the Debian packages that building and testing need
+	@.ci/packages $(DEPS)
+
+deps-dev: | $(filter deps,$(MAKECMDGOALS)) ## and those of lint, fuzz and dist
+	@.ci/packages $(DEPS_DEV)
+
+format: ## lays out all C files as .clang-format says
+	clang-format -i $(wildcard cmd/*.[ch] lib/*.[ch] tests/*/*.[ch])
+
+# Where each file goes: "mode target source", one a line; install and uninstall share it.
+PLACES = $(foreach c,$(CMDS),0755 $(BINDIR)/$(c) $(OUT)/bin/$(c);) \
+	 0644 $(LIBDIR)/$(SONAME) $(SHARED); 0644 $(LIBDIR)/libgraspsync.a $(STATIC); \
+	 $(foreach m,$(MANS),0644 $(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)) $(m);) \
+	 0644 $(BASHDIR)/grasp-sync completions/grasp-sync.bash; \
+	 0644 $(ZSHDIR)/_grasp-sync completions/_grasp-sync; \
+	 0644 $(FISHDIR)/grasp-sync.fish completions/grasp-sync.fish; \
+	 $(foreach d,README.md LICENSE CHANGELOG.md,0644 $(DOCDIR)/$(d) $(d);)
+# bash and fish look a completion up by the command's name.
+LINKS  = $(LIBDIR)/libgraspsync.so $(SONAME); \
+	 $(foreach c,$(CMDS),$(BASHDIR)/$(c) grasp-sync; $(FISHDIR)/$(c).fish grasp-sync.fish;)
+
+install: all ## under PREFIX, in DESTDIR
+	$(Q)printf '%s' '$(PLACES)' | tr ';' '\n' | while read -r mode to from; do \
+		[ -z "$$mode" ] || $(INSTALL) -D -m "$$mode" "$$from" '$(DESTDIR)'"$$to" || exit 1; \
+	done
+	$(Q)printf '%s' '$(LINKS)' | tr ';' '\n' | while read -r name to; do \
+		[ -z "$$name" ] || ln -sf "$$to" '$(DESTDIR)'"$$name" || exit 1; \
+	done
+
+uninstall: ## removes what install put there
+	$(Q)printf '%s' '$(PLACES)' | tr ';' '\n' | while read -r mode to from; do \
+		[ -z "$$mode" ] || rm -f '$(DESTDIR)'"$$to"; \
+	done
+	$(Q)printf '%s' '$(LINKS)' | tr ';' '\n' | while read -r name to; do \
+		[ -z "$$name" ] || rm -f '$(DESTDIR)'"$$name"; \
+	done
+	$(Q)[ ! -d '$(DESTDIR)$(DOCDIR)' ] || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOCDIR)'
+
+dist: ## grasp-sync-VERSION.tar.gz of what is committed; the same bytes each time
+	git archive --format=tar --prefix=grasp-sync-$(VERSION)/ HEAD | \
+	    gzip -n -9 >grasp-sync-$(VERSION).tar.gz
+
+clean: ## removes all build trees
 	rm -rf $(BUILD)
 
-.PHONY: all clean
+ifneq ($(filter clean,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+.PHONY: all tests help fuzzers check check-asan check-peers lint fuzz bench demo deps deps-dev \
+	format install uninstall dist clean
 .SECONDARY:
+.DELETE_ON_ERROR:
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
