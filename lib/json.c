@@ -94,7 +94,7 @@ pass_char(struct gs_json *json, char c, const char *why)
 	return true;
 }
 
-/* Length of the UTF-8 sequence at p; 0 for overlong, surrogate and too high ones (RFC 3629). */
+/* Length of the UTF-8 sequence at p; 0: overlong, a surrogate or too high (RFC 3629). */
 static size_t
 utf8_len(const uint8_t *p, size_t left)
 {
@@ -183,6 +183,30 @@ pass_utf8(struct gs_json *json, const char *p)
 	return NULL;
 }
 
+#define EVERY_BYTE(x) (UINT64_C(0x0101010101010101) * (x))
+
+/*
+ * The first byte that is not PLAIN.  Eight at a time: where all bytes of the word are
+ * plain no subtraction borrows and no high bit is set.
+ */
+static const char *
+pass_plain(const char *p, const char *end)
+{
+	uint64_t word, odd;
+
+	for (; end - p >= (ptrdiff_t)sizeof(word); p += sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		odd = word | (word - EVERY_BYTE(' '));
+		odd |= (word ^ EVERY_BYTE('"')) - EVERY_BYTE(1);
+		odd |= (word ^ EVERY_BYTE('\\')) - EVERY_BYTE(1);
+		if ((odd & EVERY_BYTE(0x80)) != 0)
+			break;
+	}
+	while (p < end && class_of[(uint8_t)*p] == PLAIN)
+		p++;
+	return p;
+}
+
 /* The string whose quote stands at json->at. */
 static bool
 read_string(struct gs_json *json, struct gs_json_value *value)
@@ -192,8 +216,7 @@ read_string(struct gs_json *json, struct gs_json_value *value)
 
 	value->type = GS_JSON_STRING;
 	while (p != NULL) {
-		while (p < json->end && class_of[(uint8_t)*p] == PLAIN)
-			p++;
+		p = pass_plain(p, json->end);
 		if (p == json->end)
 			return gs_json_refuse(json, p, "string without its end");
 		switch ((enum byte_class)class_of[(uint8_t)*p]) {
@@ -224,7 +247,7 @@ pass_digits(const char *p, const char *end)
 	return p;
 }
 
-/* Passes a fraction or exponent (mark is '.' or 'e'), if any; NULL if it has no digits. */
+/* Passes a fraction or exponent (mark: "." or "e"), if any; NULL if it has no digits. */
 static const char *
 pass_part(const char *p, const char *end, char mark)
 {
