@@ -22,14 +22,20 @@
 #define CORPUS_SECOND_A 10	       /* one root in so many names two repositories */
 
 /* What the streams are for. */
-enum corpus_stream { CORPUS_OWNER = 1, CORPUS_PERSON, CORPUS_REPO, CORPUS_ROOT, CORPUS_COMMENT,
-	CORPUS_STATE };
+enum corpus_stream {
+	CORPUS_OWNER = 1,
+	CORPUS_PERSON,
+	CORPUS_REPO,
+	CORPUS_ROOT,
+	CORPUS_COMMENT,
+	CORPUS_STATE
+};
 
 struct corpus {
 	uint64_t seed;
 	size_t repos, roots, comments, states; /* the last three a repository */
 	size_t relays;			       /* beside the service's own */
-	size_t unlisted; /* one repository in so many does not list the service; 0: none */
+	size_t unlisted; /* one in so many does not list the service; 0: none */
 	size_t bytes;	 /* an event, about */
 	int64_t now_s;
 	const char *service;
@@ -66,8 +72,8 @@ corpus_owner(const struct corpus *corpus, size_t repo)
 
 /* Fills up with text, so that events are of corpus->bytes on average, and prints. */
 static inline void
-corpus_emit(struct corpus *corpus, struct rng *rng, const struct signer *signer, bool is_diff,
-    char id[static DRAFT_HEX])
+corpus_emit(struct corpus *corpus, struct rng *rng, const struct signer *signer,
+    bool is_diff, char id[static DRAFT_HEX])
 {
 	struct draft *draft = &corpus->draft;
 	size_t want = corpus->bytes / 2 + rng_below(rng, corpus->bytes + 1);
@@ -87,15 +93,15 @@ static inline void
 corpus_name_repo(const struct corpus *corpus, size_t number, char d[static 64],
     char ref[static CORPUS_REF])
 {
-	static const char *const firsts[] = { "amber", "blue", "tiny", "grand", "open", "rusty",
-		"quick", "proof-of" };
-	static const char *const seconds[] = { "parser", "relay", "wallet", "site", "kernel", "notes",
-		"forge", "work" };
+	static const char *const firsts[] = { "amber", "blue", "tiny", "grand", "open",
+		"rusty", "quick", "proof-of" };
+	static const char *const seconds[] = { "parser", "relay", "wallet", "site",
+		"kernel", "notes", "forge", "work" };
 	struct rng rng = rng_of(corpus->seed, CORPUS_REPO, number);
 	char owner[DRAFT_HEX];
 
-	(void)snprintf(d, 64, "%s-%s-%zu", firsts[rng_below(&rng, 8)], seconds[rng_below(&rng, 8)],
-	    number);
+	(void)snprintf(d, 64, "%s-%s-%zu", firsts[rng_below(&rng, 8)],
+	    seconds[rng_below(&rng, 8)], number);
 	corpus_hex_key(owner, corpus_owner(corpus, number));
 	(void)snprintf(ref, CORPUS_REF, "30617:%s:%s", owner, d);
 }
@@ -104,9 +110,11 @@ corpus_name_repo(const struct corpus *corpus, size_t number, char d[static 64],
 static inline void
 corpus_spell_relay(const struct corpus *corpus, struct rng *rng, char out[static 64])
 {
-	static const char *const forms[] = { "wss://relay%zu.example", "wss://relay%zu.example",
-		"wss://relay%zu.example", "wss://relay%zu.example", "wss://relay%zu.example/",
-		"wss://relay%zu.example/", "WSS://Relay%zu.Example", "wss://relay%zu.example:443" };
+	static const char *const forms[] = { "wss://relay%zu.example",
+		"wss://relay%zu.example", "wss://relay%zu.example",
+		"wss://relay%zu.example", "wss://relay%zu.example/",
+		"wss://relay%zu.example/", "WSS://Relay%zu.Example",
+		"wss://relay%zu.example:443" };
 	/* twice below: few relays are listed by many, many by few */
 	size_t relay = rng_below(rng, rng_below(rng, corpus->relays) + 1);
 	const char *form = forms[rng_below(rng, sizeof(forms) / sizeof(forms[0]))];
@@ -121,7 +129,8 @@ static inline void
 corpus_add_places(struct corpus *corpus, const struct corpus_repo *repo, struct rng *rng)
 {
 	struct draft *draft = &corpus->draft;
-	bool listed = corpus->unlisted == 0 || repo->number % corpus->unlisted != corpus->unlisted - 1;
+	bool listed = corpus->unlisted == 0 ||
+	    repo->number % corpus->unlisted != corpus->unlisted - 1;
 	char url[320], relay[64];
 
 	(void)snprintf(url, sizeof(url), "https://%s/%.20s/%s.git",
@@ -169,8 +178,9 @@ corpus_add_patch_tags(struct draft *draft, struct rng *rng)
 	prose_hex(commit, rng, 40);
 	draft_tag(draft, "r", commit, NULL);
 	draft_tag(draft, "t", "root", NULL);
-	gs_buf_printf(&draft->content, "From %s Mon Sep 17 00:00:00 2001\nSubject: [PATCH] %s\n---\n",
-	    commit, prose_word(rng));
+	gs_buf_printf(&draft->content,
+	    "From %s Mon Sep 17 00:00:00 2001\nSubject: [PATCH] %s\n---\n", commit,
+	    prose_word(rng));
 }
 
 static inline void
@@ -187,15 +197,18 @@ corpus_add_request_tags(struct draft *draft, struct rng *rng)
 static inline void
 corpus_add_root(struct corpus *corpus, struct corpus_repo *repo, size_t number)
 {
-	static const unsigned kinds[] = { 1617, 1618, 1621, 1621, 1617, 1618, 1621, 1619 };
-	struct rng rng = rng_of(corpus->seed, CORPUS_ROOT, repo->number * corpus->roots + number);
+	static const unsigned kinds[] = { 1617, 1618, 1621, 1621, 1617, 1618, 1621,
+		1619 };
+	struct rng rng =
+	    rng_of(corpus->seed, CORPUS_ROOT, repo->number * corpus->roots + number);
 	unsigned kind = kinds[(number + repo->number) % 8];
 	struct draft *draft = &corpus->draft;
 	size_t writer = rng_below(&rng, CORPUS_PEOPLE);
 	char d[64], ref[CORPUS_REF];
 	int64_t age = corpus->now_s - repo->created_at;
 
-	draft_begin(draft, kind, repo->created_at + (int64_t)rng_below(&rng, (size_t)age));
+	draft_begin(draft, kind,
+	    repo->created_at + (int64_t)rng_below(&rng, (size_t)age));
 	draft_tag(draft, "a", repo->ref, NULL);
 	if (rng_once_in(&rng, CORPUS_SECOND_A)) {
 		corpus_name_repo(corpus, (repo->number + 1) % corpus->repos, d, ref);
@@ -208,7 +221,8 @@ corpus_add_root(struct corpus *corpus, struct corpus_repo *repo, size_t number)
 		draft_tag(draft, "subject", prose_word(&rng), NULL);
 	else
 		corpus_add_request_tags(draft, &rng);
-	corpus_emit(corpus, &rng, &corpus->people[writer], kind == 1617, repo->roots[number]);
+	corpus_emit(corpus, &rng, &corpus->people[writer], kind == 1617,
+	    repo->roots[number]);
 	repo->kinds[number] = kind;
 	repo->writers[number] = writer;
 }
@@ -243,7 +257,8 @@ corpus_add_parents(struct corpus *corpus, const struct corpus_repo *repo, struct
 static inline void
 corpus_add_comment(struct corpus *corpus, const struct corpus_repo *repo, size_t number)
 {
-	struct rng rng = rng_of(corpus->seed, CORPUS_COMMENT, repo->number * corpus->comments + number);
+	struct rng rng = rng_of(corpus->seed, CORPUS_COMMENT,
+	    repo->number * corpus->comments + number);
 	struct signer *writer = &corpus->people[rng_below(&rng, CORPUS_PEOPLE)];
 	int64_t age = corpus->now_s - repo->created_at;
 	char id[DRAFT_HEX];
@@ -258,7 +273,8 @@ corpus_add_comment(struct corpus *corpus, const struct corpus_repo *repo, size_t
 static inline void
 corpus_add_state(struct corpus *corpus, const struct corpus_repo *repo, size_t number)
 {
-	struct rng rng = rng_of(corpus->seed, CORPUS_STATE, repo->number * corpus->states + number);
+	struct rng rng =
+	    rng_of(corpus->seed, CORPUS_STATE, repo->number * corpus->states + number);
 	struct draft *draft = &corpus->draft;
 	char commit[41], name[64], id[DRAFT_HEX];
 
@@ -266,7 +282,8 @@ corpus_add_state(struct corpus *corpus, const struct corpus_repo *repo, size_t n
 	draft_tag(draft, "d", repo->d, NULL);
 	draft_tag(draft, "HEAD", "ref: refs/heads/main", NULL);
 	for (size_t i = 0, refs = 1 + rng_below(&rng, 8); i < refs; i++) {
-		(void)snprintf(name, sizeof(name), i ? "refs/tags/v0.%zu" : "refs/heads/main", i);
+		(void)snprintf(name, sizeof(name),
+		    i ? "refs/tags/v0.%zu" : "refs/heads/main", i);
 		prose_hex(commit, &rng, 40);
 		draft_tag(draft, name, commit, NULL);
 	}
@@ -281,7 +298,8 @@ corpus_add_repo(struct corpus *corpus, struct corpus_repo *repo, size_t number)
 	struct rng rng = rng_of(corpus->seed, CORPUS_REPO, ~(uint64_t)number);
 
 	repo->number = number;
-	repo->created_at = corpus->now_s - CORPUS_DAY - (int64_t)rng_below(&rng, CORPUS_SPAN);
+	repo->created_at =
+	    corpus->now_s - CORPUS_DAY - (int64_t)rng_below(&rng, CORPUS_SPAN);
 	corpus_hex_key(repo->owner, corpus_owner(corpus, number));
 	corpus_name_repo(corpus, number, repo->d, repo->ref);
 	corpus_announce(corpus, repo, &rng);
@@ -301,9 +319,11 @@ corpus_make_keys(struct corpus *corpus)
 	corpus->secp = sign_context();
 	corpus->owners = gs_mem_array(owners, sizeof(*corpus->owners));
 	for (size_t i = 0; i < owners; i++)
-		signer_init(&corpus->owners[i], corpus->secp, corpus->seed, CORPUS_OWNER, i);
+		signer_init(&corpus->owners[i], corpus->secp, corpus->seed, CORPUS_OWNER,
+		    i);
 	for (size_t i = 0; i < CORPUS_PEOPLE; i++)
-		signer_init(&corpus->people[i], corpus->secp, corpus->seed, CORPUS_PERSON, i);
+		signer_init(&corpus->people[i], corpus->secp, corpus->seed, CORPUS_PERSON,
+		    i);
 }
 
 /* Prints it all. */

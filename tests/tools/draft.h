@@ -71,7 +71,8 @@ draft_tag(struct draft *draft, const char *name, ...)
 static inline size_t
 draft_bytes(const struct draft *draft)
 {
-	return DRAFT_FRAME_BYTES + draft->text.len + 3 * draft->num_values + 3 * draft->num_tags;
+	return DRAFT_FRAME_BYTES + draft->text.len + 3 * draft->num_values +
+	    3 * draft->num_tags;
 }
 
 static inline void
@@ -80,11 +81,13 @@ draft_point_tags(const struct draft *draft, struct gs_tag *tags, struct gs_str *
 	size_t begin = 0;
 
 	for (size_t i = 0; i < draft->num_values; i++) {
-		values[i] = (struct gs_str){ draft->text.data + begin, draft->ends[i] - begin };
+		values[i] =
+		    (struct gs_str){ draft->text.data + begin, draft->ends[i] - begin };
 		begin = draft->ends[i];
 	}
 	for (size_t i = 0; i < draft->num_tags; i++) {
-		size_t end = i + 1 < draft->num_tags ? draft->firsts[i + 1] : draft->num_values;
+		size_t end =
+		    i + 1 < draft->num_tags ? draft->firsts[i + 1] : draft->num_values;
 
 		tags[i].values = values + draft->firsts[i];
 		tags[i].num = end - draft->firsts[i];

@@ -16,8 +16,19 @@
 #define DEFAULT_NOW INT64_C(1767000000)
 #define MAX_COUNT INT64_C(1000000000)
 
-enum { OPT_SEED, OPT_REPOS, OPT_ROOTS, OPT_COMMENTS, OPT_STATES, OPT_RELAYS, OPT_UNLISTED, OPT_BYTES,
-	OPT_NOW, OPT_ORDER, OPT_NUMBERS };
+enum {
+	OPT_SEED,
+	OPT_REPOS,
+	OPT_ROOTS,
+	OPT_COMMENTS,
+	OPT_STATES,
+	OPT_RELAYS,
+	OPT_UNLISTED,
+	OPT_BYTES,
+	OPT_NOW,
+	OPT_ORDER,
+	OPT_NUMBERS
+};
 
 struct request {
 	int64_t numbers[OPT_NUMBERS];
@@ -28,9 +39,12 @@ struct request {
 static _Noreturn void
 die_of_usage(void)
 {
-	(void)fputs("usage: gencorpus [--seed N] [--repos N] [--roots N] [--comments N] [--states N]\n"
-		    "           [--relays N] [--unlisted N] [--bytes N] [--now T] [--service DOMAIN]\n"
-		    "       gencorpus --tangle [--seed N] [--order N] [--now T] [--service DOMAIN]\n",
+	(void)fputs("usage: gencorpus [--seed N] [--repos N] [--roots N] [--comments N] "
+		    "[--states N]\n"
+		    "           [--relays N] [--unlisted N] [--bytes N] [--now T] "
+		    "[--service DOMAIN]\n"
+		    "       gencorpus --tangle [--seed N] [--order N] [--now T] "
+		    "[--service DOMAIN]\n",
 	    stderr);
 	exit(EX_USAGE);
 }
@@ -105,8 +119,14 @@ int
 main(int argc, char **argv)
 {
 	struct request request = {
-		.numbers = { [OPT_SEED] = 1, [OPT_REPOS] = 10, [OPT_ROOTS] = 50, [OPT_COMMENTS] = 50,
-		    [OPT_STATES] = 1, [OPT_RELAYS] = 40, [OPT_UNLISTED] = 8, [OPT_BYTES] = 895,
+		.numbers = { [OPT_SEED] = 1,
+		    [OPT_REPOS] = 10,
+		    [OPT_ROOTS] = 50,
+		    [OPT_COMMENTS] = 50,
+		    [OPT_STATES] = 1,
+		    [OPT_RELAYS] = 40,
+		    [OPT_UNLISTED] = 8,
+		    [OPT_BYTES] = 895,
 		    [OPT_NOW] = DEFAULT_NOW },
 		.service = "git.example.com",
 	};

@@ -60,7 +60,8 @@ signer_sign(const struct signer *signer, struct gs_event *event)
 
 	memcpy(event->pubkey, signer->pubkey, sizeof(event->pubkey));
 	gs_event_compute_id(event, &scratch, event->id);
-	ok = secp256k1_schnorrsig_sign32(signer->secp, event->sig, event->id, &signer->pair, NULL);
+	ok = secp256k1_schnorrsig_sign32(signer->secp, event->sig, event->id,
+	    &signer->pair, NULL);
 	assert(ok);
 	(void)ok;
 	gs_buf_fini(&scratch);

@@ -10,9 +10,9 @@
 #include "prose.h"
 
 #define TANGLE_ACTORS 6
-#define TANGLE_MIN 60  /* events */
-#define TANGLE_MORE 90 /* at most so many more */
-#define TANGLE_SECONDS 12 /* all dates lie in so many seconds */
+#define TANGLE_MIN 60			/* events */
+#define TANGLE_MORE 90			/* at most so many more */
+#define TANGLE_SECONDS 12		/* all dates lie in so many seconds */
 #define TANGLE_YEARS INT64_C(630720000) /* twenty: an expiration that does not come */
 #define TANGLE_REF 512
 #define TANGLE_STREAM 100
@@ -53,7 +53,8 @@ static const struct tangle_name {
 	{ "", TANGLE_D_BARE },
 	{ "d\xc3\xa9j\xc3\xa0 \"vu\"\n", TANGLE_D_PLAIN },
 	{ "a-very-long-name-of-a-repository-that-is-over-what-strfry-puts-into-its-index-"
-	  "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567"
+	  "012345678901234567890123456789012345678901234567890123456789012345678901234567"
+	  "8901234567"
 	  "89012345678901234567890123456789012345678901234567890123456789",
 	    TANGLE_D_PLAIN },
 };
@@ -123,7 +124,8 @@ tangle_keep(struct tangle *tangle, size_t actor, size_t name)
 		bool past = rng_once_in(&tangle->rng, 2);
 
 		(void)snprintf(number, sizeof(number), "%lld",
-		    (long long)(past ? tangle->now_s - 10 : tangle->now_s + TANGLE_YEARS));
+		    (long long)(past ? tangle->now_s - 10
+				     : tangle->now_s + TANGLE_YEARS));
 		draft_tag(&tangle->draft, "expiration", number, NULL);
 	}
 	gs_buf_add_str(&tangle->draft.content, prose_word(&tangle->rng));
@@ -149,10 +151,11 @@ tangle_announce(struct tangle *tangle)
 	(void)snprintf(url, sizeof(url), "https://%s/x/y.git",
 	    listed ? tangle->service : "elsewhere.example");
 	draft_tag(draft, "clone", url, NULL);
-	(void)snprintf(url, sizeof(url), "wss://%s", listed ? tangle->service : "elsewhere.example");
+	(void)snprintf(url, sizeof(url), "wss://%s",
+	    listed ? tangle->service : "elsewhere.example");
 	draft_tag(draft, "relays", url, NULL);
-	(void)snprintf(relay, sizeof(relay), "wss://relay%zu.example%s", rng_below(&tangle->rng, 5),
-	    rng_once_in(&tangle->rng, 3) ? "/" : "");
+	(void)snprintf(relay, sizeof(relay), "wss://relay%zu.example%s",
+	    rng_below(&tangle->rng, 5), rng_once_in(&tangle->rng, 3) ? "/" : "");
 	draft_value(draft, relay);
 	if (rng_once_in(&tangle->rng, 2)) {
 		draft_tag(draft, "maintainers", tangle->keys[tangle_actor(tangle)], NULL);
@@ -180,7 +183,8 @@ tangle_add_repo_tag(struct tangle *tangle, const char *letter)
 {
 	char ref[TANGLE_REF];
 
-	tangle_address(tangle, ref, GS_KIND_ANNOUNCEMENT, tangle_actor(tangle), tangle_name(tangle));
+	tangle_address(tangle, ref, GS_KIND_ANNOUNCEMENT, tangle_actor(tangle),
+	    tangle_name(tangle));
 	draft_tag(&tangle->draft, letter, ref, NULL);
 }
 
@@ -189,7 +193,8 @@ tangle_root(struct tangle *tangle)
 {
 	static const unsigned kinds[] = { 1617, 1618, 1619, 1621 };
 
-	draft_begin(&tangle->draft, kinds[rng_below(&tangle->rng, 4)], tangle_date(tangle));
+	draft_begin(&tangle->draft, kinds[rng_below(&tangle->rng, 4)],
+	    tangle_date(tangle));
 	tangle_add_repo_tag(tangle, "a");
 	if (rng_once_in(&tangle->rng, 3))
 		tangle_add_repo_tag(tangle, "a");
@@ -202,9 +207,11 @@ tangle_comment(struct tangle *tangle)
 	static const char *const letters[] = { "e", "E", "q" };
 	const struct tangle_event *parent = tangle_earlier(tangle);
 
-	draft_begin(&tangle->draft, rng_once_in(&tangle->rng, 3) ? 1 : 1111, tangle_date(tangle));
+	draft_begin(&tangle->draft, rng_once_in(&tangle->rng, 3) ? 1 : 1111,
+	    tangle_date(tangle));
 	if (parent)
-		draft_tag(&tangle->draft, letters[rng_below(&tangle->rng, 3)], parent->id, NULL);
+		draft_tag(&tangle->draft, letters[rng_below(&tangle->rng, 3)], parent->id,
+		    NULL);
 	if (rng_once_in(&tangle->rng, 4) && (parent = tangle_earlier(tangle)) != NULL)
 		draft_tag(&tangle->draft, "e", parent->id, NULL);
 	tangle_keep(tangle, tangle_actor(tangle), 0);
@@ -215,7 +222,8 @@ tangle_quote(struct tangle *tangle)
 {
 	static const char *const letters[] = { "a", "A", "q" };
 
-	draft_begin(&tangle->draft, rng_once_in(&tangle->rng, 2) ? 1 : 1630, tangle_date(tangle));
+	draft_begin(&tangle->draft, rng_once_in(&tangle->rng, 2) ? 1 : 1630,
+	    tangle_date(tangle));
 	tangle_add_repo_tag(tangle, letters[rng_below(&tangle->rng, 3)]);
 	tangle_keep(tangle, tangle_actor(tangle), 0);
 }
@@ -226,7 +234,8 @@ tangle_stranger(struct tangle *tangle)
 {
 	static const unsigned kinds[] = { 0, 1, 10002, 1621, 1984 };
 
-	draft_begin(&tangle->draft, kinds[rng_below(&tangle->rng, 5)], tangle_date(tangle));
+	draft_begin(&tangle->draft, kinds[rng_below(&tangle->rng, 5)],
+	    tangle_date(tangle));
 	draft_tag(&tangle->draft, "p", tangle->keys[tangle_actor(tangle)], NULL);
 	tangle_keep(tangle, tangle_actor(tangle), 0);
 }
@@ -336,7 +345,8 @@ tangle_print(struct tangle *tangle, uint64_t order, FILE *out)
 	tangle->rng = rng_of(tangle->seed, TANGLE_STREAM, 0);
 	tangle->secp = sign_context();
 	for (size_t i = 0; i < TANGLE_ACTORS; i++) {
-		signer_init(&tangle->actors[i], tangle->secp, tangle->seed, TANGLE_STREAM, i);
+		signer_init(&tangle->actors[i], tangle->secp, tangle->seed, TANGLE_STREAM,
+		    i);
 		*gs_hex_write(tangle->keys[i], tangle->actors[i].pubkey, 32) = '\0';
 	}
 	want = TANGLE_MIN + rng_below(&tangle->rng, TANGLE_MORE + 1);
