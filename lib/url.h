@@ -9,6 +9,7 @@
 
 #include "buf.h"
 #include "err.h"
+#include "host.h"
 
 #define GS_URL_BYTES 255
 
@@ -18,7 +19,7 @@ struct gs_url {
 	bool tls;
 	uint16_t port;		       /* with the default filled in */
 	char host[GS_URL_BYTES + 1];   /* lower case, ASCII; IPv6 without brackets */
-	const char *path;	       /* into text: path and query, "" if none */
+	char path[GS_URL_BYTES + 1];   /* path and query, "" if none */
 };
 
 /*
@@ -29,11 +30,10 @@ struct gs_url {
 bool gs_url_parse_relay(struct gs_url *url, struct gs_str text, bool allow_private,
     struct gs_err *err) GS_MUST;
 
-/* Is this literal IPv4 or IPv6 address loopback, private, link-local, metadata, multicast,
- * reserved, or a mapped form of one?  family is AF_INET (4 bytes) or AF_INET6 (16 bytes). */
-bool gs_url_address_is_private(int family, const uint8_t *address);
-
-/* A service: host with optional port and path.  "http(s)://" and "ws(s)://" before it are let through. */
+/*
+ * A service: host with optional port and path; "http(s)://" or "ws(s)://" before it
+ * is let through.  Its host may be private: it is ours.
+ */
 struct gs_service {
 	char host[GS_URL_BYTES + 1];
 	uint16_t port; /* 0: 80, 443 or none */
@@ -41,7 +41,8 @@ struct gs_service {
 	char text[GS_URL_BYTES + 1]; /* canonical: host[:port][path] */
 };
 
-bool gs_service_parse(struct gs_service *service, struct gs_str text, struct gs_err *err) GS_MUST;
+bool gs_service_parse(struct gs_service *service, struct gs_str text,
+    struct gs_err *err) GS_MUST;
 /* Does a `clone` value (http, https) or a `relays` value (ws, wss, bare host) name the service? */
 bool gs_service_is_clone(const struct gs_service *service, struct gs_str text);
 bool gs_service_is_relay(const struct gs_service *service, struct gs_str text);
