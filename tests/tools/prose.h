@@ -9,16 +9,17 @@
 
 /* clang-format off */
 static const char *const prose_words[] = {
-	"the", "a", "this", "parser", "server", "branch", "rebase", "fails", "when", "with",
-	"without", "token", "index", "cache", "remote", "fetch", "push", "should", "does",
-	"not", "return", "value", "after", "before", "restart", "relay", "event", "filter",
-	"error", "timeout", "patch", "review", "merge", "conflict", "please", "test",
-	"covers", "case", "tagged", "release", "build", "linker", "header", "buffer",
-	"overflow", "checked", "line", "column", "empty", "string", "list", "loop", "thread",
-	"locks", "twice", "docs", "say", "otherwise", "caf\xc3\xa9", "na\xc3\xafve",
-	"\xe2\x80\x94", "\xf0\x9f\x9a\x80", "it's", "\"quoted\"", "C:\\src\\main.c",
-	"https://example.com/docs?q=1&n=2", "`git am`", "<tag>", "0x7f", "100%",
-	"\xe6\x97\xa5\xe6\x9c\xac", "and", "or", "then", "again", "I", "we", "it",
+	"the", "a", "this", "parser", "server", "branch", "rebase", "fails", "when",
+	"with", "without", "token", "index", "cache", "remote", "fetch", "push",
+	"should", "does", "not", "return", "value", "after", "before", "restart",
+	"relay", "event", "filter", "error", "timeout", "patch", "review", "merge",
+	"conflict", "please", "test", "covers", "case", "tagged", "release", "build",
+	"linker", "header", "buffer", "overflow", "checked", "line", "column", "empty",
+	"string", "list", "loop", "thread", "locks", "twice", "docs", "say",
+	"otherwise", "caf\xc3\xa9", "na\xc3\xafve", "\xe2\x80\x94", "\xf0\x9f\x9a\x80",
+	"it's", "\"quoted\"", "C:\\src\\main.c", "https://example.com/docs?q=1&n=2",
+	"`git am`", "<tag>", "0x7f", "100%", "\xe6\x97\xa5\xe6\x9c\xac", "and", "or",
+	"then", "again", "I", "we", "it",
 };
 /* clang-format on */
 
