@@ -11,8 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
+#include "num.h"
+
 #define MAX_OPTIONS 40
+#define MESSAGE_BYTES 2048
 #define LONG_ONLY 256 /* getopt values of options without a letter begin here */
+#define LIST_BYTES ((size_t)16 << 20) /* of a --follow file */
+#define SHOWN_BAD 20		      /* lines: more of them say nothing new */
 
 static const struct cli_option common[] = {
 	{ "help", 'h', NULL, "show this and exit" },
@@ -51,6 +57,13 @@ print_options(const struct cli_option *options)
 	}
 }
 
+/* The name without the subcommand. */
+static int
+len_program(const struct cli *cli)
+{
+	return (int)strcspn(cli->name, " ");
+}
+
 static _Noreturn void
 print_help(const struct cli *cli)
 {
@@ -65,14 +78,14 @@ print_help(const struct cli *cli)
 	(void)printf("\n");
 	print_options(cli->options);
 	print_options(common);
-	(void)printf("\nMore: man %s, man 7 grasp-sync\n", cli->name);
+	(void)printf("\nMore: man %.*s, man 7 grasp-sync\n", len_program(cli), cli->name);
 	exit(fflush(stdout) == 0 ? GS_OK : GS_EIO);
 }
 
 static _Noreturn void
 print_version(const struct cli *cli)
 {
-	(void)printf("%s %s\n", cli->name, GS_VERSION);
+	(void)printf("%.*s %s\n", len_program(cli), cli->name, GS_VERSION);
 	exit(fflush(stdout) == 0 ? GS_OK : GS_EIO);
 }
 
@@ -169,12 +182,14 @@ cli_option(struct cli *cli, const char **value)
 	return -1;
 }
 
-static void
+/* In one write: several processes may share a stderr. */
+static void __attribute__((format(printf, 2, 0)))
 print_message(const struct cli *cli, const char *fmt, va_list ap)
 {
-	(void)fprintf(stderr, "%s: ", cli->name);
-	(void)vfprintf(stderr, fmt, ap);
-	(void)fputc('\n', stderr);
+	char text[MESSAGE_BYTES];
+
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	(void)fprintf(stderr, "%s: %s\n", cli->name, text);
 }
 
 void
@@ -238,6 +253,89 @@ cli_fail(const struct cli *cli, const struct gs_err *err)
 {
 	cli_complain(cli, "%s", err->text);
 	return (int)err->code;
+}
+
+int64_t
+cli_count(const struct cli *cli, const char *option, const char *value, int64_t min,
+    int64_t max)
+{
+	struct gs_err err;
+	int64_t count;
+
+	if (!gs_num_parse_count(&count, value, min, max, &err))
+		cli_bad_value(cli, option, value, &err);
+	return count;
+}
+
+int64_t
+cli_time_s(const struct cli *cli, const char *option, const char *value)
+{
+	struct gs_err err;
+	int64_t time_s;
+
+	if (!gs_num_parse_time_s(&time_s, value, gs_clock_now().wall_s, &err))
+		cli_bad_value(cli, option, value, &err);
+	return time_s;
+}
+
+void
+cli_add_service(const struct cli *cli, struct gs_policy *policy, const char *value)
+{
+	struct gs_err err;
+
+	if (!gs_policy_add_service(policy, gs_str_of(value), &err))
+		cli_bad_value(cli, "service", value, &err);
+}
+
+void
+cli_add_own_url(const struct cli *cli, struct gs_policy *policy, const char *value)
+{
+	struct gs_err err;
+
+	if (!gs_policy_add_own_url(policy, gs_str_of(value), &err))
+		cli_bad_value(cli, "own-url", value, &err);
+}
+
+/* A newline behind a file's text: a file that holds the word "all" is a list still. */
+void
+cli_set_follow(const struct cli *cli, struct gs_policy *policy, const char *value)
+{
+	bool is_word = strcmp(value, "listed") == 0 || strcmp(value, "all") == 0;
+	struct gs_buf text = GS_BUF_INIT;
+	struct gs_err err;
+	bool ok = true;
+
+	if (is_word)
+		gs_buf_add_str(&text, value);
+	else if ((ok = gs_file_read(&text, value, LIST_BYTES, &err)))
+		gs_buf_add_char(&text, '\n');
+	if (ok) {
+		ok = gs_policy_set_list(policy, (struct gs_str){ text.data, text.len },
+		    &err);
+		if (!ok)
+			gs_fail_in(&err, "%s", value);
+	}
+	gs_buf_fini(&text);
+	if (ok)
+		return;
+	cli_complain(cli, "--follow: %s", err.text);
+	exit((int)err.code);
+}
+
+void
+cli_bad_line(struct cli_bad *bad, uint64_t number, const char *reason, const char *why)
+{
+	if (bad->count++ < SHOWN_BAD || bad->cli->loud > 0)
+		cli_complain(bad->cli, "%s line %llu: invalid (%s): %s", bad->file,
+		    (unsigned long long)number, reason, why);
+}
+
+void
+cli_bad_end(const struct cli_bad *bad)
+{
+	if (bad->count > SHOWN_BAD && bad->cli->loud <= 0)
+		cli_complain(bad->cli, "%s: and %llu more invalid lines", bad->file,
+		    (unsigned long long)(bad->count - SHOWN_BAD));
 }
 
 bool

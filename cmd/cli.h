@@ -4,8 +4,9 @@
 
 #include "err.h"
 #include "file.h"
+#include "policy.h"
 
-/* --help is printed from this table, and tests compare it with man pages and completions. */
+/* --help is printed from this table; tests compare it with man pages and completions. */
 struct cli_option {
 	const char *name; /* long, without dashes; NULL ends the table */
 	char letter;	  /* short, or 0 */
@@ -14,7 +15,7 @@ struct cli_option {
 };
 
 struct cli {
-	const char *name;
+	const char *name;  /* of a subcommand: "PROGRAM SUBCOMMAND" */
 	const char *usage; /* "[--option] ARG": behind the name; lines parted by \n */
 	const char *about; /* one line */
 	const struct cli_option *options;
@@ -39,14 +40,36 @@ _Noreturn void cli_usage(const struct cli *cli, const char *fmt, ...)
 _Noreturn void cli_bad_value(const struct cli *cli, const char *option, const char *value,
     const struct gs_err *err);
 
+/* Values that several commands take; a wrong one ends the process. */
+int64_t cli_count(const struct cli *cli, const char *option, const char *value,
+    int64_t min, int64_t max);
+int64_t cli_time_s(const struct cli *cli, const char *option, const char *value);
+void cli_add_service(const struct cli *cli, struct gs_policy *policy, const char *value);
+void cli_add_own_url(const struct cli *cli, struct gs_policy *policy, const char *value);
+/* --follow: "listed", "all" or a file. */
+void cli_set_follow(const struct cli *cli, struct gs_policy *policy, const char *value);
+
 /* "NAME: text" on stderr.  cli_say: unless -q.  cli_tell: only with -v. */
-void cli_complain(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void cli_say(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void cli_tell(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cli_complain(const struct cli *cli, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void cli_say(const struct cli *cli, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void cli_tell(const struct cli *cli, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Complains and returns the code, for "return cli_fail(&cli, &err)". */
 int cli_fail(const struct cli *cli, const struct gs_err *err);
 
-/* One line of data.  False: stdout has failed; stop, and let cli_end say what that means. */
+/* Input lines that are left out: the first ones are told (all with -v), all counted. */
+struct cli_bad {
+	const struct cli *cli;
+	const char *file;
+	uint64_t count;
+};
+void cli_bad_line(struct cli_bad *bad, uint64_t number, const char *reason,
+    const char *why);
+void cli_bad_end(const struct cli_bad *bad);
+
+/* One line of data.  False: stdout has failed; stop, and cli_end says what that means. */
 bool cli_line(struct cli *cli, const char *data, size_t len);
 bool cli_flush(struct cli *cli);
 /*
