@@ -44,6 +44,7 @@ struct gs_row {
 	uint64_t sequence;
 	uint8_t id[32], pubkey[32];
 	int64_t created_at, first_seen_s;
+	int64_t expires_at; /* NIP-40; -1: never */
 	uint16_t kind;
 	struct gs_str from; /* URL of the relay that brought it, or empty */
 	struct gs_str json; /* canonical line */
@@ -52,6 +53,11 @@ struct gs_row {
 bool gs_store_find(struct gs_txn *txn, const uint8_t id[static 32], struct gs_row *row);
 /* The version of an addressable or replaceable event that stands. */
 bool gs_store_current(struct gs_txn *txn, const struct gs_address *address, struct gs_row *row);
+
+/* Does a version stand at this address, or did one ever? */
+bool gs_store_had_address(struct gs_txn *txn, const struct gs_address *address);
+/* Does anything of this signer stand? */
+bool gs_store_has_author(struct gs_txn *txn, const uint8_t pubkey[static 32]);
 
 /* Is the id settled: stored, or judged and remembered? */
 enum gs_known { GS_UNKNOWN, GS_KNOWN_STORED, GS_KNOWN_WAITING, GS_KNOWN_REJECTED, GS_KNOWN_DELETED,
@@ -105,17 +111,61 @@ bool gs_store_put(struct gs_txn *txn, const struct gs_event *event, const struct
 /* Lets go of what expired by now_s. */
 bool gs_store_expire(struct gs_txn *txn, int64_t now_s, const struct gs_store_ops *ops, struct gs_err *err) GS_MUST;
 
+/* --- what does not stand is remembered by id; what waits is kept --- */
+
+/* Remembers the event as settled; until orders what is forgotten first. */
+bool gs_store_judge(struct gs_txn *txn, const struct gs_event *event, enum gs_known result,
+    struct gs_str reason, int64_t until, struct gs_err *err) GS_MUST;
+/* Makes a judged id unknown again; nothing if it stands. */
+bool gs_store_forget(struct gs_txn *txn, const uint8_t id[static 32], struct gs_err *err) GS_MUST;
+/* Forgets the oldest tenth when there are more. */
+bool gs_store_trim_judged(struct gs_txn *txn, uint64_t max_rows, struct gs_err *err) GS_MUST;
+
+/* A waiting event; pointers as in struct gs_row. */
+struct gs_waiter {
+	uint64_t run;	    /* of the intake that made it wait */
+	int64_t until;	    /* kept whole so long */
+	struct gs_str json; /* empty: only the id is left, the event must come again */
+};
+
+bool gs_store_waiter_put(struct gs_txn *txn, const struct gs_event *event,
+    const struct gs_answer *answer, const struct gs_waiter *waiter, struct gs_err *err) GS_MUST;
+bool gs_store_waiter_get(struct gs_txn *txn, const uint8_t id[static 32], struct gs_waiter *waiter);
+bool gs_store_waiter_del(struct gs_txn *txn, const uint8_t id[static 32], struct gs_err *err) GS_MUST;
+/* Adds the ids (32 bytes each) of what waits on a ground, or of all that waits (NULL). */
+void gs_store_waiters(struct gs_txn *txn, const uint8_t *ground, struct gs_buf *ids);
+uint64_t gs_store_num_waiting(struct gs_txn *txn); /* rows; 0: nothing waits */
+/* Within max_bytes nothing happens, unless sweep asks to look for those whose time is over.
+ * Beyond max_bytes or their time the oldest keep their id alone; beyond max_bytes of those they are forgotten. */
+bool gs_store_trim_waiters(struct gs_txn *txn, int64_t max_bytes, int64_t now_s, bool sweep,
+    struct gs_err *err) GS_MUST;
+
+/* The policy whose judgements are stored (zeroes: none yet), and the number of this run. */
+bool gs_store_get_policy(struct gs_txn *txn, uint8_t fingerprint[static 32]);
+bool gs_store_set_policy(struct gs_txn *txn, const uint8_t fingerprint[static 32], struct gs_err *err) GS_MUST;
+/* Something was stored without policy: what waits must be judged anew by the next run with one. */
+bool gs_store_needs_judging(struct gs_txn *txn);
+bool gs_store_set_needs_judging(struct gs_txn *txn, bool needs, struct gs_err *err) GS_MUST;
+/* Forgets every id that policy rejected. */
+bool gs_store_forget_rejected(struct gs_txn *txn, struct gs_err *err) GS_MUST;
+/* A number that no earlier run had. */
+bool gs_store_next_run(struct gs_txn *txn, uint64_t *run, struct gs_err *err) GS_MUST;
+uint64_t gs_store_next_sequence(const struct gs_txn *txn);
+
 /* --- numbers --- */
 
 struct gs_store_stat {
-	struct { uint16_t kind; uint64_t events; uint64_t bytes; } *kinds; /* the caller's to free */
+	struct gs_kind_stat {
+		uint16_t kind;
+		uint64_t events, bytes;
+	} *kinds; /* by kind */
 	size_t num_kinds;
 	uint64_t events, bytes;		    /* bytes: of the canonical lines */
 	uint64_t file_bytes, map_bytes, used_bytes; /* used: pages in use */
 	int64_t oldest, newest;		    /* created_at; -1: empty */
 	uint64_t waiting, waiting_bytes;
 	uint64_t judged[GS_KNOWN_EXPIRED + 1]; /* by result */
-	struct gs_map *reasons;		    /* "rejected:denied" and so on -> uint64_t *; the caller's */
+	struct gs_map *reasons;		    /* "waiting:unknown-repo" and so on -> uint64_t * */
 };
 bool gs_store_stat(struct gs_store *store, struct gs_store_stat *stat, struct gs_err *err) GS_MUST;
 void gs_store_stat_fini(struct gs_store_stat *stat);

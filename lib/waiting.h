@@ -11,12 +11,15 @@
 #define GS_WAITING_S (INT64_C(7) * 86400)
 #define GS_JUDGED_ROWS 1000000		      /* remembered ids, oldest out */
 
-/* Counts of one run; every event read is in exactly one of them but freed. */
+/*
+ * Counts of one run: read + freed = stored + duplicate + replaced + deleted + expired +
+ * waiting + rejected + invalid; each is what became of the event by now.
+ */
 struct gs_tally {
 	uint64_t read, stored, duplicate, replaced, deleted, expired, waiting;
 	uint64_t rejected;		       /* sum of reasons */
 	uint64_t invalid[5];		       /* by enum gs_event_fault */
-	uint64_t freed;			       /* earlier waiting ones that were stored now */
+	uint64_t freed;			       /* that waited since an earlier run, judged anew now */
 	uint64_t removed;		       /* earlier stored ones that left now */
 	struct gs_map *reasons;		       /* rejected: reason -> uint64_t *, made when needed */
 };
@@ -28,7 +31,7 @@ struct gs_intake;
 struct gs_intake *gs_intake_new(struct gs_store *store, const struct gs_policy *policy);
 void gs_intake_free(struct gs_intake *intake);
 
-/* Before the first event: a changed policy judges anew what waits; sweeps what expired. */
+/* First in every write txn: a changed policy judges anew what waits; what expired leaves. */
 bool gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s, struct gs_err *err) GS_MUST;
 /* One verified event; what it frees is judged in the same txn.  *known is its own fate. */
 bool gs_intake_offer(struct gs_intake *intake, struct gs_txn *txn, const struct gs_event *event,

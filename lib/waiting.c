@@ -1,0 +1,530 @@
+/*
+ * Takes events in by the policy: keeps, rejects, or lets them wait until what they
+ * hang on has come, then judges them again.  The policy decides, the store keeps;
+ * this file answers the policy's questions and follows what each event sets free.
+ */
+#include "waiting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "closure.h"
+#include "mem.h"
+
+/* Sequences that this run gave: other writers may have given those between. */
+struct range {
+	uint64_t first, end;
+};
+
+struct gs_intake {
+	struct gs_store *store;
+	const struct gs_policy *policy;
+	struct gs_closure *closure; /* who is followed; NULL without policy */
+	struct gs_txn *txn;	    /* of the call that is under way */
+	struct gs_answer answer;
+	struct gs_buf freed; /* grounds (32 bytes each) whose waiters are to be judged again */
+	struct gs_event waiter;
+	uint64_t run;		   /* 0: not begun */
+	bool has_settled;	   /* a txn of this run was committed */
+	bool has_swept;
+	struct range *ranges;	   /* sequences of this run, a range a txn; the last one is open */
+	size_t num_ranges, cap_ranges;
+	struct gs_tally delta; /* since the last commit */
+};
+
+/* --- counting --- */
+
+void
+gs_tally_fini(struct gs_tally *tally)
+{
+	gs_map_free(tally->reasons, free);
+	tally->reasons = NULL;
+}
+
+static void
+count_reason(struct gs_tally *tally, struct gs_str reason, uint64_t num)
+{
+	struct gs_map_entry *entry;
+
+	if (tally->reasons == NULL)
+		tally->reasons = gs_map_new();
+	entry = gs_map_add(tally->reasons, reason);
+	if (entry->value == NULL)
+		entry->value = gs_mem_new(sizeof(uint64_t));
+	*(uint64_t *)entry->value += num;
+}
+
+void
+gs_tally_add(struct gs_tally *into, const struct gs_tally *from)
+{
+	struct gs_map_entry *entry;
+	size_t at = 0, i;
+
+	into->read += from->read;
+	into->stored += from->stored;
+	into->duplicate += from->duplicate;
+	into->replaced += from->replaced;
+	into->deleted += from->deleted;
+	into->expired += from->expired;
+	into->waiting += from->waiting;
+	into->rejected += from->rejected;
+	into->freed += from->freed;
+	into->removed += from->removed;
+	for (i = 0; i < sizeof(into->invalid) / sizeof(into->invalid[0]); i++)
+		into->invalid[i] += from->invalid[i];
+	while (from->reasons != NULL && (entry = gs_map_next(from->reasons, &at)) != NULL)
+		count_reason(into, entry->key, *(const uint64_t *)entry->value);
+}
+
+/* The counter of a fate; NULL for GS_UNKNOWN. */
+static uint64_t *
+counter_of(struct gs_tally *tally, enum gs_known known)
+{
+	switch (known) {
+	case GS_KNOWN_STORED:
+		return &tally->stored;
+	case GS_KNOWN_WAITING:
+		return &tally->waiting;
+	case GS_KNOWN_REJECTED:
+		return &tally->rejected;
+	case GS_KNOWN_DELETED:
+		return &tally->deleted;
+	case GS_KNOWN_SUPERSEDED:
+		return &tally->replaced;
+	case GS_KNOWN_EXPIRED:
+		return &tally->expired;
+	case GS_UNKNOWN:
+		break;
+	}
+	return NULL;
+}
+
+static bool
+is_of_this_run(const struct gs_intake *intake, uint64_t sequence)
+{
+	size_t low = 0, high = intake->num_ranges;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (sequence >= intake->ranges[middle].end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < intake->num_ranges && sequence >= intake->ranges[low].first;
+}
+
+/* A stored event left: of this run it changes its counter, an earlier one is `removed`. */
+static void
+count_removed(const struct gs_row *row, enum gs_known why, void *arg)
+{
+	struct gs_intake *intake = arg;
+
+	if (row->kind == GS_KIND_ANNOUNCEMENT && intake->closure != NULL)
+		gs_closure_forget_row(intake->closure, row);
+	if (!is_of_this_run(intake, row->sequence)) {
+		intake->delta.removed++;
+		return;
+	}
+	intake->delta.stored--;
+	(*counter_of(&intake->delta, why))++;
+}
+
+void
+gs_intake_settle(struct gs_intake *intake, bool committed, struct gs_tally *tally)
+{
+	if (committed) {
+		gs_tally_add(tally, &intake->delta);
+		intake->has_settled = true;
+	} else if (intake->num_ranges > 0)
+		intake->num_ranges--;
+	if (!intake->has_settled)
+		intake->run = 0;
+	gs_tally_fini(&intake->delta);
+	intake->delta = (struct gs_tally){ .read = 0 };
+	if (!committed && intake->closure != NULL)
+		gs_closure_forget_all(intake->closure);
+}
+
+/* --- what the policy asks --- */
+
+static bool
+has_event(void *arg, const uint8_t id[static 32])
+{
+	const struct gs_intake *intake = arg;
+
+	return gs_store_known(intake->txn, id) == GS_KNOWN_STORED;
+}
+
+static bool
+had_event(void *arg, const uint8_t id[static 32])
+{
+	const struct gs_intake *intake = arg;
+	enum gs_known known = gs_store_known(intake->txn, id);
+
+	return known == GS_KNOWN_STORED || known == GS_KNOWN_DELETED ||
+	    known == GS_KNOWN_SUPERSEDED;
+}
+
+static bool
+has_author(void *arg, const uint8_t pubkey[static 32])
+{
+	const struct gs_intake *intake = arg;
+
+	return gs_store_has_author(intake->txn, pubkey);
+}
+
+static bool
+has_address(void *arg, const struct gs_address *address)
+{
+	const struct gs_intake *intake = arg;
+
+	return gs_store_had_address(intake->txn, address);
+}
+
+static bool
+is_followed(void *arg, struct gs_str ref)
+{
+	struct gs_intake *intake = arg;
+
+	return gs_closure_is_followed(intake->closure, intake->txn, ref);
+}
+
+static bool
+is_maintainer(void *arg, const uint8_t pubkey[static 32], struct gs_str d)
+{
+	struct gs_intake *intake = arg;
+
+	return gs_closure_has(intake->closure, intake->txn, pubkey, d);
+}
+
+static void
+judge(struct gs_intake *intake, const struct gs_event *event)
+{
+	struct gs_policy_view view = { has_event, had_event, has_author, has_address, is_followed,
+		is_maintainer, intake };
+
+	gs_policy_judge(intake->policy, &view, event, &intake->answer);
+}
+
+/* --- what an event sets free --- */
+
+static void
+free_ground(struct gs_intake *intake, const gs_ground ground)
+{
+	gs_buf_add(&intake->freed, ground, sizeof(gs_ground));
+}
+
+static void
+free_maintainer(const uint8_t pubkey[static 32], struct gs_str d, void *arg)
+{
+	struct gs_intake *intake = arg;
+	gs_ground ground;
+
+	gs_ground_of_maintainer(ground, pubkey, d);
+	free_ground(intake, ground);
+}
+
+static void
+free_address(struct gs_intake *intake, const struct gs_event *event)
+{
+	struct gs_str d = gs_kind_is_addressable(event->kind) ? gs_event_d(event) :
+	    (struct gs_str){ "", 0 };
+	struct gs_buf address = GS_BUF_INIT;
+	gs_ground ground;
+
+	gs_address_write(&address, event->kind, event->pubkey, d);
+	gs_ground_of_address(ground, (struct gs_str){ address.data, address.len });
+	free_ground(intake, ground);
+	gs_buf_fini(&address);
+}
+
+/* Notes which grounds an accepted event fulfils. */
+static void
+free_by(struct gs_intake *intake, const struct gs_event *event)
+{
+	gs_ground ground;
+
+	if (gs_store_num_waiting(intake->txn) == 0)
+		return;
+	gs_ground_of_id(ground, event->id);
+	free_ground(intake, ground);
+	gs_ground_of_author(ground, event->pubkey);
+	free_ground(intake, ground);
+	if (gs_kind_is_replaceable(event->kind) || gs_kind_is_addressable(event->kind))
+		free_address(intake, event);
+	if (event->kind == GS_KIND_ANNOUNCEMENT)
+		gs_closure_each(intake->closure, intake->txn, gs_event_d(event), free_maintainer,
+		    intake);
+}
+
+/* --- taking in --- */
+
+static bool
+store_event(struct gs_intake *intake, const struct gs_event *event, struct gs_str from,
+    int64_t now_s, enum gs_known *known, struct gs_err *err)
+{
+	struct gs_store_ops ops = { count_removed, intake };
+	struct gs_put put = { .from = from, .now_s = now_s, .ops = &ops };
+
+	put.vanish = event->kind == GS_KIND_VANISH && gs_policy_is_vanish(intake->policy, event);
+	if (!gs_store_put(intake->txn, event, &put, known, err))
+		return false;
+	if (intake->policy == NULL) /* what waits can't be judged now */
+		return gs_store_num_waiting(intake->txn) == 0 ||
+		    gs_store_set_needs_judging(intake->txn, true, err);
+	if (event->kind == GS_KIND_ANNOUNCEMENT)
+		gs_closure_forget(intake->closure, event->pubkey, gs_event_d(event));
+	free_by(intake, event);
+	return true;
+}
+
+/* Expired for good, whatever comes: an expired version still replaces, a request still acts. */
+static bool
+is_spent(const struct gs_event *event, int64_t now_s)
+{
+	int64_t expires_at = gs_event_expiration(event);
+
+	return expires_at >= 0 && expires_at <= now_s && !gs_kind_is_replaceable(event->kind) &&
+	    !gs_kind_is_addressable(event->kind) && event->kind != GS_KIND_DELETION &&
+	    event->kind != GS_KIND_VANISH;
+}
+
+static bool
+let_wait(struct gs_intake *intake, const struct gs_event *event, int64_t now_s,
+    struct gs_err *err)
+{
+	struct gs_waiter waiter = { .run = intake->run, .until = now_s + GS_WAITING_S };
+	struct gs_buf line = GS_BUF_INIT;
+	bool ok;
+
+	if (intake->answer.num_grounds > 0)
+		gs_event_write(event, &line);
+	waiter.json = (struct gs_str){ line.data, line.len };
+	ok = gs_store_waiter_put(intake->txn, event, &intake->answer, &waiter, err);
+	gs_buf_fini(&line);
+	return ok;
+}
+
+/* Judges and does what the policy says. */
+static bool
+take_in(struct gs_intake *intake, const struct gs_event *event, struct gs_str from,
+    int64_t now_s, enum gs_known *known, struct gs_err *err)
+{
+	struct gs_str none = { "", 0 };
+
+	if (intake->policy == NULL)
+		return store_event(intake, event, from, now_s, known, err);
+	if (is_spent(event, now_s)) {
+		*known = GS_KNOWN_EXPIRED;
+		return gs_store_judge(intake->txn, event, *known, none, now_s, err);
+	}
+	judge(intake, event);
+	switch (intake->answer.verdict) {
+	case GS_ACCEPT:
+		return store_event(intake, event, from, now_s, known, err);
+	case GS_WAIT:
+		*known = GS_KNOWN_WAITING;
+		return let_wait(intake, event, now_s, err);
+	case GS_REJECT:
+		break;
+	}
+	*known = GS_KNOWN_REJECTED;
+	count_reason(&intake->delta, gs_str_of(intake->answer.reason), 1);
+	return gs_store_judge(intake->txn, event, *known, gs_str_of(intake->answer.reason),
+	    now_s + GS_WAITING_S, err);
+}
+
+/* The event is unknown again, as if it came in now. */
+static bool
+unwait(struct gs_intake *intake, const struct gs_waiter *waiter, const uint8_t id[static 32],
+    struct gs_err *err)
+{
+	if (waiter->run == intake->run)
+		intake->delta.waiting--;
+	else if (waiter->json.len != 0)
+		intake->delta.freed++;
+	return gs_store_waiter_del(intake->txn, id, err) &&
+	    gs_store_forget(intake->txn, id, err);
+}
+
+/* Judges one waiting event again; with force it leaves in any case and comes in anew. */
+static bool
+rejudge(struct gs_intake *intake, const uint8_t id[static 32], bool force, int64_t now_s,
+    struct gs_err *err)
+{
+	struct gs_waiter waiter;
+	enum gs_known known;
+
+	if (!gs_store_waiter_get(intake->txn, id, &waiter))
+		return true;
+	if (waiter.json.len == 0) /* the id alone is left: the next history brings it */
+		return unwait(intake, &waiter, id, err);
+	if (gs_event_parse(&intake->waiter, waiter.json.ptr, waiter.json.len, err) != GS_EVENT_OK)
+		return gs_fail_in(err, "a waiting event is damaged (see stat --check)");
+	if (!force) {
+		judge(intake, &intake->waiter);
+		if (intake->answer.verdict == GS_WAIT)
+			return true;
+	}
+	if (!unwait(intake, &waiter, id, err) ||
+	    !take_in(intake, &intake->waiter, (struct gs_str){ "", 0 }, now_s, &known, err))
+		return false;
+	(*counter_of(&intake->delta, known))++;
+	return true;
+}
+
+/* Judges all that the freed grounds concern, and what that frees, until nothing is left. */
+static bool
+follow_freed(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
+{
+	struct gs_buf ids = GS_BUF_INIT;
+	size_t at, i;
+	bool ok = true;
+
+	for (at = 0; ok && at < intake->freed.len; at += sizeof(gs_ground)) {
+		gs_ground ground;
+
+		memcpy(ground, intake->freed.data + at, sizeof(ground));
+		gs_buf_clear(&ids);
+		gs_store_waiters(intake->txn, ground, &ids);
+		for (i = 0; ok && i < ids.len; i += 32)
+			ok = rejudge(intake, (const uint8_t *)ids.data + i, false, now_s, err);
+	}
+	gs_buf_clear(&intake->freed);
+	gs_buf_fini(&ids);
+	return ok;
+}
+
+bool
+gs_intake_offer(struct gs_intake *intake, struct gs_txn *txn, const struct gs_event *event,
+    struct gs_str from, int64_t now_s, enum gs_known *known, struct gs_err *err)
+{
+	intake->txn = txn;
+	intake->delta.read++;
+	*known = gs_store_known(txn, event->id);
+	/* without a policy what only policy kept out is let in */
+	if (*known == GS_KNOWN_REJECTED || *known == GS_KNOWN_WAITING) {
+		if (intake->policy == NULL && (!gs_store_waiter_del(txn, event->id, err) ||
+		    !gs_store_forget(txn, event->id, err)))
+			return false;
+		if (intake->policy == NULL)
+			*known = GS_UNKNOWN;
+	}
+	if (*known != GS_UNKNOWN) {
+		intake->delta.duplicate++;
+		return true;
+	}
+	if (!take_in(intake, event, from, now_s, known, err))
+		return false;
+	(*counter_of(&intake->delta, *known))++;
+	return follow_freed(intake, now_s, err);
+}
+
+/* --- a run --- */
+
+/* All that waits comes in anew under the changed policy. */
+static bool
+rejudge_all(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
+{
+	struct gs_buf ids = GS_BUF_INIT;
+	bool ok = gs_store_forget_rejected(intake->txn, err);
+	size_t i;
+
+	gs_store_waiters(intake->txn, NULL, &ids);
+	for (i = 0; ok && i < ids.len; i += 32)
+		ok = rejudge(intake, (const uint8_t *)ids.data + i, true, now_s, err) &&
+		    follow_freed(intake, now_s, err);
+	gs_buf_fini(&ids);
+	return ok;
+}
+
+static bool
+follow_policy(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
+{
+	uint8_t now[32], stored[32];
+
+	gs_policy_fingerprint(intake->policy, now);
+	if (gs_store_get_policy(intake->txn, stored) && memcmp(now, stored, 32) == 0 &&
+	    !gs_store_needs_judging(intake->txn))
+		return true;
+	return gs_store_set_policy(intake->txn, now, err) &&
+	    gs_store_set_needs_judging(intake->txn, false, err) &&
+	    rejudge_all(intake, now_s, err);
+}
+
+static void
+open_range(struct gs_intake *intake, const struct gs_txn *txn)
+{
+	struct range range = { gs_store_next_sequence(txn), UINT64_MAX };
+	struct range *last;
+
+	if (intake->num_ranges > 0) {
+		last = &intake->ranges[intake->num_ranges - 1];
+		if (last->end == range.first) { /* nobody else wrote: one range goes on */
+			last->end = UINT64_MAX;
+			return;
+		}
+	}
+	intake->ranges = gs_mem_more(intake->ranges, intake->num_ranges, &intake->cap_ranges,
+	    sizeof(*intake->ranges));
+	intake->ranges[intake->num_ranges++] = range;
+}
+
+bool
+gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s, struct gs_err *err)
+{
+	struct gs_store_ops ops = { count_removed, intake };
+
+	intake->txn = txn;
+	/* another process may have written since our last txn */
+	if (intake->closure != NULL)
+		gs_closure_forget_all(intake->closure);
+	open_range(intake, txn);
+	if (intake->run == 0 && !gs_store_next_run(txn, &intake->run, err))
+		return false;
+	if (!gs_store_expire(txn, now_s, &ops, err))
+		return false;
+	return intake->policy == NULL || follow_policy(intake, now_s, err);
+}
+
+bool
+gs_intake_trim(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s, struct gs_err *err)
+{
+	bool sweep = !intake->has_swept;
+
+	intake->has_swept = true;
+	if (intake->num_ranges > 0)
+		intake->ranges[intake->num_ranges - 1].end = gs_store_next_sequence(txn);
+	if (intake->policy != NULL &&
+	    !gs_store_trim_waiters(txn, GS_WAITING_BYTES, now_s, sweep, err))
+		return false;
+	return gs_store_trim_judged(txn, GS_JUDGED_ROWS, err);
+}
+
+struct gs_intake *
+gs_intake_new(struct gs_store *store, const struct gs_policy *policy)
+{
+	struct gs_intake *intake = gs_mem_new(sizeof(*intake));
+
+	intake->store = store;
+	intake->policy = policy;
+	if (policy != NULL)
+		intake->closure = gs_closure_new(policy);
+	return intake;
+}
+
+void
+gs_intake_free(struct gs_intake *intake)
+{
+	if (intake == NULL)
+		return;
+	gs_closure_free(intake->closure);
+	gs_answer_fini(&intake->answer);
+	gs_buf_fini(&intake->freed);
+	free(intake->ranges);
+	gs_event_fini(&intake->waiter);
+	gs_tally_fini(&intake->delta);
+	free(intake);
+}
