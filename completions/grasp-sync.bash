@@ -1,0 +1,91 @@
+# bash completion of the grasp-sync commands
+
+# The options of a command, with "=" behind those that take a value.
+_grasp_sync_options() {
+	case $1 in
+	grasp-sync-store)
+		case $2 in
+		import) echo --db= --service= --follow= --own-url= --allow-private --now= --map-size= ;;
+		export) echo --db= --filter= --since= --until= --now= ;;
+		stat) echo --db= --json --check ;;
+		esac
+		;;
+	grasp-sync-init)
+		echo --db= --events= --service= --bootstrap= --follow= -o= --output= --explain \
+			--now= --own-url= --allow-private
+		;;
+	grasp-sync-filters)
+		echo -r= --relay= -s= --since= -l= --layer= --chunk= -f= --format= --max-filters= \
+			--max-bytes= --stats --now= --allow-private
+		;;
+	grasp-sync-relay)
+		echo --once --filters= --timeout= --report= --allow-private
+		;;
+	esac
+	echo --help --version --verbose --quiet
+}
+
+# The relays of the first state file among the words, else of ./state.json.
+_grasp_sync_relays() {
+	local word
+	for word in "$@" state.json; do
+		[[ -f $word && $word == *.json ]] || continue
+		jq -r '.sync_relays | keys[]' "$word" 2>/dev/null
+		return
+	done
+}
+
+_grasp_sync_values() {
+	local option=$1 cur=$2
+	shift 2
+	case $option in
+	--db | -d) compgen -d -- "$cur" ;;
+	--follow) compgen -W 'listed all' -- "$cur" && compgen -f -- "$cur" ;;
+	--format | -f) compgen -W 'filters req array' -- "$cur" ;;
+	--layer | -l) compgen -W '1 2 3' -- "$cur" ;;
+	--since | -s) compgen -W '15m 24h 7d' -- "$cur" ;;
+	--relay | -r) compgen -W "$(_grasp_sync_relays "$@")" -- "$cur" ;;
+	--events | --output | --filters | --report | -o) compgen -f -- "$cur" ;;
+	esac
+}
+
+_grasp_sync_operands() {
+	local command=$1 sub=$2 cur=$3
+	shift 3
+	case $command in
+	grasp-sync-store)
+		[[ $sub ]] || compgen -W 'import export stat' -- "$cur"
+		[[ $sub != import ]] || compgen -f -- "$cur"
+		;;
+	grasp-sync-filters) compgen -f -- "$cur" ;;
+	grasp-sync-relay) compgen -W "$(_grasp_sync_relays "$@")" -- "$cur" ;;
+	esac
+}
+
+# The line is split by blanks alone: bash would also part URLs at their colons.
+_grasp_sync() {
+	local command=${1##*/} line=${COMP_LINE:0:COMP_POINT} sub='' words options cur prev head
+	cur=${line##*[[:space:]]}
+	read -ra words <<<"${line%"$cur"}"
+	prev=${words[${#words[@]} - 1]}
+	[[ $command != grasp-sync-store || ${words[1]} == -* ]] || sub=${words[1]}
+	options=" $(_grasp_sync_options "$command" "$sub" | tr '\n' ' ')"
+	if [[ $cur == --*=* ]]; then
+		prev=${cur%%=*}
+		cur=${cur#*=}
+	fi
+	if [[ $options == *" $prev= "* ]]; then
+		mapfile -t COMPREPLY < <(_grasp_sync_values "$prev" "$cur" "${words[@]}")
+	elif [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "${options//=/}" -- "$cur")
+	else
+		mapfile -t COMPREPLY < <(_grasp_sync_operands "$command" "$sub" "$cur" "${words[@]}")
+	fi
+	# Readline replaces what stands behind the last colon only.
+	if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
+		head=${cur%"${cur##*:}"}
+		COMPREPLY=("${COMPREPLY[@]#"$head"}")
+	fi
+}
+
+complete -F _grasp_sync grasp-sync-store grasp-sync-init grasp-sync-filters grasp-sync-relay
