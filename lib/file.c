@@ -146,8 +146,8 @@ would_block(int fd)
 static bool
 take_buffered(struct gs_lines *lines, struct gs_str *line)
 {
-	const char *from = lines->buf.data + lines->at;
 	size_t len = lines->buf.len - lines->at;
+	const char *from = len ? lines->buf.data + lines->at : NULL;
 	const char *newline = len ? memchr(from, '\n', len) : NULL;
 
 	if (newline == NULL && !(lines->at_end && len > 0))

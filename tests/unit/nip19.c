@@ -1,0 +1,104 @@
+/* npub names: the example of NIP-19, both cases, and every way to be wrong. */
+#include "nip19.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "hex.h"
+
+static const char example[] =
+    "npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg";
+static const char example_hex[] =
+    "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
+
+#define EXAMPLE_LEN (sizeof(example) - 1)
+
+static bool
+is_read(const char *text, size_t len)
+{
+	uint8_t pubkey[32];
+
+	return gs_nip19_parse_npub(pubkey, (struct gs_str){ text, len });
+}
+
+static void
+test_reads_the_example(void **state)
+{
+	uint8_t pubkey[32];
+	char digits[64];
+
+	(void)state;
+	assert_true(gs_nip19_parse_npub(pubkey, gs_str_of(example)));
+	(void)gs_hex_write(digits, pubkey, sizeof(pubkey));
+	assert_memory_equal(digits, example_hex, sizeof(digits));
+}
+
+static void
+test_reads_upper_case_alone(void **state)
+{
+	char text[EXAMPLE_LEN];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < EXAMPLE_LEN; i++)
+		text[i] = example[i] >= 'a' && example[i] <= 'z'
+		    ? (char)(example[i] - 'a' + 'A')
+		    : example[i];
+	assert_true(is_read(text, EXAMPLE_LEN));
+	text[EXAMPLE_LEN - 1] = 'g';
+	assert_false(is_read(text, EXAMPLE_LEN));
+}
+
+static void
+test_refuses_every_changed_byte(void **state)
+{
+	char text[EXAMPLE_LEN];
+	size_t i;
+	int c;
+
+	(void)state;
+	for (i = 0; i < EXAMPLE_LEN; i++)
+		for (c = 0; c < 256; c++) {
+			memcpy(text, example, EXAMPLE_LEN);
+			text[i] = (char)c;
+			assert_int_equal(is_read(text, EXAMPLE_LEN),
+			    (char)c == example[i]);
+		}
+}
+
+static void
+test_refuses_other_names(void **state)
+{
+	/* The last four: bits behind the key, checksum of bech32m, a note, no name. */
+	static const char *const names[] = { "", "npub1", "npub",
+		"npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjpt",
+		"npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptgg",
+		" npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg",
+		"nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5",
+		"npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8pl6x5k6",
+		"npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qhszdw2",
+		"note10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qnx3ujq",
+		"7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_false(is_read(names[i], strlen(names[i])));
+	assert_false(is_read(NULL, 0));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reads_the_example),
+		cmocka_unit_test(test_reads_upper_case_alone),
+		cmocka_unit_test(test_refuses_every_changed_byte),
+		cmocka_unit_test(test_refuses_other_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
