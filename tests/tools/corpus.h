@@ -39,6 +39,7 @@ struct corpus {
 	size_t bytes;	 /* an event, about */
 	int64_t now_s;
 	const char *service;
+	const char *also; /* a relay that every announcement lists, or NULL */
 	FILE *out;
 
 	/* private */
@@ -140,6 +141,8 @@ corpus_add_places(struct corpus *corpus, const struct corpus_repo *repo, struct 
 	draft_value(draft, url);
 	(void)snprintf(url, sizeof(url), "wss://%s", corpus->service);
 	draft_tag(draft, "relays", listed ? url : "wss://elsewhere.example", NULL);
+	if (corpus->also)
+		draft_value(draft, corpus->also);
 	for (size_t i = 2 + rng_below(rng, 4); i > 0 && corpus->relays > 0; i--) {
 		corpus_spell_relay(corpus, rng, relay);
 		draft_value(draft, relay);

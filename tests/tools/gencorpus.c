@@ -33,19 +33,22 @@ enum {
 struct request {
 	int64_t numbers[OPT_NUMBERS];
 	const char *service;
+	const char *also; /* a relay that every announcement lists, or NULL */
 	bool is_tangle;
 };
 
 static _Noreturn void
 die_of_usage(void)
 {
-	(void)fputs("usage: gencorpus [--seed N] [--repos N] [--roots N] [--comments N] "
-		    "[--states N]\n"
-		    "           [--relays N] [--unlisted N] [--bytes N] [--now T] "
-		    "[--service DOMAIN]\n"
-		    "       gencorpus --tangle [--seed N] [--order N] [--now T] "
-		    "[--service DOMAIN]\n",
-	    stderr);
+	static const char usage[] =
+	    "usage: gencorpus [--seed N] [--repos N] [--roots N] [--comments N] "
+	    "[--states N]\n"
+	    "           [--relays N] [--unlisted N] [--bytes N] [--now T] [--also URL]\n"
+	    "           [--service DOMAIN]\n"
+	    "       gencorpus --tangle [--seed N] [--order N] [--now T] [--service "
+	    "DOMAIN]\n";
+
+	(void)fputs(usage, stderr);
 	exit(EX_USAGE);
 }
 
@@ -64,6 +67,7 @@ parse_options(struct request *request, int argc, char **argv)
 		{ "now", required_argument, NULL, OPT_NOW },
 		{ "order", required_argument, NULL, OPT_ORDER },
 		{ "service", required_argument, NULL, 's' },
+		{ "also", required_argument, NULL, 'a' },
 		{ "tangle", no_argument, NULL, 't' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -72,6 +76,8 @@ parse_options(struct request *request, int argc, char **argv)
 	while ((at = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (at == 's')
 			request->service = optarg;
+		else if (at == 'a')
+			request->also = optarg;
 		else if (at == 't')
 			request->is_tangle = true;
 		else if (at == '?' ||
@@ -97,6 +103,7 @@ print_corpus(const struct request *request)
 		.bytes = (size_t)request->numbers[OPT_BYTES],
 		.now_s = request->numbers[OPT_NOW],
 		.service = request->service,
+		.also = request->also,
 		.out = stdout,
 	};
 

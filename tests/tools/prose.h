@@ -31,7 +31,7 @@ prose_word(struct rng *rng)
 	return prose_words[rng_below(rng, PROSE_WORDS)];
 }
 
-/* Adds words in lines until about bytes have been added; a line begins with one of the marks. */
+/* Adds words until about bytes were added; lines begin with one of the marks. */
 static inline void
 prose_fill(struct gs_buf *buf, struct rng *rng, size_t bytes, const char *const *marks,
     size_t num_marks)
