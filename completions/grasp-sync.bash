@@ -5,7 +5,7 @@ _grasp_sync_options() {
 	case $1 in
 	grasp-sync-store)
 		case $2 in
-		import) echo --db= --service= --follow= --own-url= --allow-private --now= --map-size= ;;
+		import) echo --db= --service= --follow= --own-url= --now= --map-size= --workers= ;;
 		export) echo --db= --filter= --since= --until= --now= ;;
 		stat) echo --db= --json --check ;;
 		esac
@@ -15,7 +15,7 @@ _grasp_sync_options() {
 			--now= --own-url= --allow-private
 		;;
 	grasp-sync-filters)
-		echo -r= --relay= -s= --since= -l= --layer= --chunk= -f= --format= --max-filters= \
+		echo --relay= --since= --layer= --chunk= --format= --max-filters= \
 			--max-bytes= --stats --now= --allow-private
 		;;
 	grasp-sync-relay)
@@ -39,12 +39,12 @@ _grasp_sync_values() {
 	local option=$1 cur=$2
 	shift 2
 	case $option in
-	--db | -d) compgen -d -- "$cur" ;;
+	--db) compgen -d -- "$cur" ;;
 	--follow) compgen -W 'listed all' -- "$cur" && compgen -f -- "$cur" ;;
-	--format | -f) compgen -W 'filters req array' -- "$cur" ;;
-	--layer | -l) compgen -W '1 2 3' -- "$cur" ;;
-	--since | -s) compgen -W '15m 24h 7d' -- "$cur" ;;
-	--relay | -r) compgen -W "$(_grasp_sync_relays "$@")" -- "$cur" ;;
+	--format) compgen -W 'filters req array' -- "$cur" ;;
+	--layer) compgen -W '1 2 3' -- "$cur" ;;
+	--since) compgen -W '15m 24h 7d' -- "$cur" ;;
+	--relay) compgen -W "$(_grasp_sync_relays "$@")" -- "$cur" ;;
 	--events | --output | --filters | --report | -o) compgen -f -- "$cur" ;;
 	esac
 }
