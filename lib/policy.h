@@ -10,7 +10,7 @@
 #include "url.h"
 
 enum gs_follow_rule {
-	GS_FOLLOW_LISTED, /* the announcement lists a service in `clone` and in `relays` */
+	GS_FOLLOW_LISTED, /* it lists a service in `clone` and in `relays` */
 	GS_FOLLOW_ALL,
 	GS_FOLLOW_LIST, /* its ref or its author stands in a list */
 };
@@ -20,41 +20,55 @@ struct gs_policy {
 	size_t num_services, cap_services;
 	enum gs_follow_rule rule;
 	struct gs_map *followed; /* GS_FOLLOW_LIST: refs, and keys as 64 hex digits */
-	char (*own_hosts)[GS_URL_BYTES + 1]; /* of --own-url; those of services are in services */
+	char (*own_hosts)[GS_URL_BYTES + 1]; /* of --own-url; not those of services */
 	size_t num_own_hosts, cap_own_hosts;
 };
 
 void gs_policy_init(struct gs_policy *policy);
 void gs_policy_fini(struct gs_policy *policy);
 
-bool gs_policy_add_service(struct gs_policy *policy, struct gs_str text, struct gs_err *err) GS_MUST;
-bool gs_policy_add_own_url(struct gs_policy *policy, struct gs_str text, struct gs_err *err) GS_MUST;
-/* "listed", "all", or a list file's text: one repo ref, hex key or npub a line; '#' begins a comment line. */
-bool gs_policy_set_list(struct gs_policy *policy, struct gs_str text, struct gs_err *err) GS_MUST;
+/* A second time: nothing. */
+bool gs_policy_add_service(struct gs_policy *policy, struct gs_str text,
+    struct gs_err *err) GS_MUST;
+bool gs_policy_add_own_url(struct gs_policy *policy, struct gs_str text,
+    struct gs_err *err) GS_MUST;
+/*
+ * "listed", "all", or a list file's text: one repo ref, hex key or npub a line; '#'
+ * begins a comment line.  On failure (GS_EDATA, with the line) the old rule holds.
+ */
+bool gs_policy_set_list(struct gs_policy *policy, struct gs_str text,
+    struct gs_err *err) GS_MUST;
 
 /* Is this URL our own: its host is that of a service or of an own URL? */
 bool gs_policy_is_own(const struct gs_policy *policy, const struct gs_url *url);
 
 /* Why an announcement is followed or not; the names are those of --explain. */
 enum gs_follow {
-	GS_FOLLOWED,	    /* "followed" */
-	GS_FOLLOW_NO_CLONE, /* "clone-lacks-service" */
-	GS_FOLLOW_NO_RELAY, /* "relays-lacks-service" */
-	GS_FOLLOW_NEITHER,  /* "service-not-listed" */
+	GS_FOLLOWED,	       /* "followed" */
+	GS_FOLLOW_NO_CLONE,    /* "clone-lacks-service" */
+	GS_FOLLOW_NO_RELAY,    /* "relays-lacks-service" */
+	GS_FOLLOW_NEITHER,     /* "service-not-listed" */
 	GS_FOLLOW_NOT_IN_LIST, /* "not-in-list" */
 };
 const char *gs_follow_name(enum gs_follow follow);
-enum gs_follow gs_policy_follow(const struct gs_policy *policy, const struct gs_event *announcement);
+enum gs_follow gs_policy_follow(const struct gs_policy *policy,
+    const struct gs_event *announcement);
 
-/* SHA-256 over rule, services and lists: when it changes, what was judged is judged anew. */
+/*
+ * SHA-256 over rule, services, own hosts and lists, in whatever order they were given:
+ * when it changes, what was judged is judged anew.
+ */
 void gs_policy_fingerprint(const struct gs_policy *policy, uint8_t out[static 32]);
 
 /* What the policy may ask about what is stored; arg is passed through. */
 struct gs_policy_view {
-	bool (*has_event)(void *arg, const uint8_t id[static 32]);    /* stands in the store */
-	bool (*had_event)(void *arg, const uint8_t id[static 32]);    /* stands, or was ours and is gone */
-	bool (*has_author)(void *arg, const uint8_t pubkey[static 32]); /* something of this signer stands */
-	bool (*has_address)(void *arg, const struct gs_address *address); /* a version stands or stood */
+	bool (*has_event)(void *arg, const uint8_t id[static 32]); /* stands in the store */
+	/* stands, or was ours and is gone */
+	bool (*had_event)(void *arg, const uint8_t id[static 32]);
+	/* something of this signer stands */
+	bool (*has_author)(void *arg, const uint8_t pubkey[static 32]);
+	/* a version stands or stood */
+	bool (*has_address)(void *arg, const struct gs_address *address);
 	bool (*is_followed)(void *arg, struct gs_str ref);
 	/* in the maintainer closure of a followed announcement with this d? */
 	bool (*is_maintainer)(void *arg, const uint8_t pubkey[static 32], struct gs_str d);
@@ -63,26 +77,60 @@ struct gs_policy_view {
 
 enum gs_verdict { GS_ACCEPT, GS_WAIT, GS_REJECT };
 
-/* What would free a waiting event: SHA-256 of "e:<id>", "a:<address>", "m:<pubkey>:<d>" or "p:<pubkey>". */
+/*
+ * What would free a waiting event, as a hash.  SHA-256 of
+ *   "e:<id>"          an event of ours has come, even if it was deleted at once
+ *   "a:<address>"     a version of it has come, or (a repo ref) it is followed now
+ *   "m:<pubkey>:<d>"  the signer is in the maintainer closure of a followed repo now
+ *   "p:<pubkey>"      something of this signer has come
+ */
 typedef uint8_t gs_ground[32];
 void gs_ground_of_id(gs_ground out, const uint8_t id[static 32]);
 void gs_ground_of_address(gs_ground out, struct gs_str address);
-void gs_ground_of_maintainer(gs_ground out, const uint8_t pubkey[static 32], struct gs_str d);
+void gs_ground_of_maintainer(gs_ground out, const uint8_t pubkey[static 32],
+    struct gs_str d);
 void gs_ground_of_author(gs_ground out, const uint8_t pubkey[static 32]);
 
+/*
+ * The reasons, words for a machine.
+ * Of GS_ACCEPT:
+ *   followed        30617 of a repository that we follow
+ *   maintainer      30617 or 30618 of a maintainer (closure) of a followed repository
+ *   replaces        30617 whose earlier or later version is or was ours
+ *   refers-repo     an a, A or q tag names a followed repository
+ *   refers-event    an e, E or q tag names an event that is stored
+ *   deletes         kind 5 that names an event or address that is or was ours
+ *   vanish          kind 62 meant for us of a signer of stored events
+ * Of GS_WAIT:
+ *   clone-lacks-service, relays-lacks-service, service-not-listed, not-in-list
+ *                   30617 that is not followed (gs_follow_name)
+ *   not-maintainer  30618 of nobody that a followed repository names
+ *   unknown-repo    names repositories, none of them followed
+ *   unknown-event   names events, none of them stored
+ *   unknown-target  kind 5 of nothing that we have
+ *   unknown-author  kind 62 of nobody whose events we have
+ *   nothing-of-ours no ground at all: nothing can free it, remember its id alone
+ * GS_REJECT is for what nothing later can change; no rule here says so yet.
+ */
 struct gs_answer {
 	enum gs_verdict verdict;
-	const char *reason; /* static; a word for a machine, such as "followed" or "unknown-repo" */
-	gs_ground *grounds; /* of GS_WAIT */
+	const char *reason; /* static */
+	gs_ground *grounds; /* of GS_WAIT: sorted, each once; of others none */
 	size_t num_grounds, cap_grounds;
 };
 
-/* Judges an event whose id and signature hold.  answer is filled anew, its memory used again. */
+/*
+ * Judges an event whose id and signature hold.  answer (zeroed before its first use)
+ * is filled anew, its memory used again.
+ */
 void gs_policy_judge(const struct gs_policy *policy, const struct gs_policy_view *view,
     const struct gs_event *event, struct gs_answer *answer);
 void gs_answer_fini(struct gs_answer *answer);
 
-/* Does a NIP-62 request concern us: a `relay` tag is ALL_RELAYS, a service or an own URL?  policy may be NULL. */
+/*
+ * Is it a NIP-62 request that concerns us: a `relay` tag is ALL_RELAYS, a service or
+ * an own URL?  policy may be NULL: ALL_RELAYS alone.
+ */
 bool gs_policy_is_vanish(const struct gs_policy *policy, const struct gs_event *event);
 
 #endif
