@@ -131,17 +131,6 @@ set_format(const struct cli *cli, struct settings *settings, const char *value)
 	cli_bad_value(cli, "format", value, &err);
 }
 
-static size_t
-parse_count(const struct cli *cli, const char *option, const char *value, int64_t max)
-{
-	struct gs_err err;
-	int64_t count;
-
-	if (!gs_num_parse_count(&count, value, 1, max, &err))
-		cli_bad_value(cli, option, value, &err);
-	return (size_t)count;
-}
-
 static void
 set_max_bytes(const struct cli *cli, struct settings *settings, const char *value)
 {
@@ -169,14 +158,15 @@ set_option(const struct cli *cli, struct settings *settings, enum option option,
 		add_layers(cli, settings, value);
 		break;
 	case OPT_CHUNK:
-		settings->layers.chunk = parse_count(cli, "chunk", value, MAX_CHUNK);
+		settings->layers.chunk =
+		    (size_t)cli_count(cli, "chunk", value, 1, MAX_CHUNK);
 		break;
 	case OPT_FORMAT:
 		set_format(cli, settings, value);
 		break;
 	case OPT_MAX_FILTERS:
 		settings->limits.max_filters =
-		    parse_count(cli, "max-filters", value, MAX_FILTERS);
+		    (size_t)cli_count(cli, "max-filters", value, 1, MAX_FILTERS);
 		settings->has_limits = true;
 		break;
 	case OPT_MAX_BYTES:
@@ -198,12 +188,10 @@ set_option(const struct cli *cli, struct settings *settings, enum option option,
 static void
 set_since(const struct cli *cli, struct settings *settings)
 {
-	int64_t now_s = gs_clock_now().wall_s;
+	int64_t now_s = settings->now != NULL ? cli_time_s(cli, "now", settings->now)
+					      : gs_clock_now().wall_s;
 	struct gs_err err;
 
-	if (settings->now != NULL &&
-	    !gs_num_parse_time_s(&now_s, settings->now, now_s, &err))
-		cli_bad_value(cli, "now", settings->now, &err);
 	if (settings->since != NULL &&
 	    !gs_num_parse_time_s(&settings->layers.since, settings->since, now_s, &err))
 		cli_bad_value(cli, "since", settings->since, &err);
