@@ -8,7 +8,8 @@
 #include "mem.h"
 
 #define MAX_REMEMBERED 65536 /* answers kept; then all are forgotten */
-#define MAX_MEMBERS 10000    /* of one `d`: strangers choose how many maintainers they name */
+#define MAX_MEMBERS \
+	10000 /* of one `d`: strangers choose how many maintainers they name */
 
 struct gs_closure {
 	const struct gs_policy *policy;
@@ -56,7 +57,8 @@ gs_closure_forget_all(struct gs_closure *closure)
 }
 
 void
-gs_closure_forget(struct gs_closure *closure, const uint8_t pubkey[static 32], struct gs_str d)
+gs_closure_forget(struct gs_closure *closure, const uint8_t pubkey[static 32],
+    struct gs_str d)
 {
 	struct gs_buf ref = GS_BUF_INIT;
 
@@ -69,7 +71,8 @@ gs_closure_forget(struct gs_closure *closure, const uint8_t pubkey[static 32], s
 static bool
 parse_row(struct gs_closure *closure, const struct gs_row *row)
 {
-	return gs_event_parse(&closure->event, row->json.ptr, row->json.len, NULL) == GS_EVENT_OK;
+	return gs_event_parse(&closure->event, row->json.ptr, row->json.len, NULL) ==
+	    GS_EVENT_OK;
 }
 
 void
@@ -130,7 +133,8 @@ add_names(struct maintainers *who, const struct gs_tag *tag)
 
 		if (!gs_hex_parse(key, 32, tag->values[i].ptr, tag->values[i].len))
 			continue;
-		who->names = gs_mem_more(who->names, who->num, &who->cap, sizeof(*who->names));
+		who->names =
+		    gs_mem_more(who->names, who->num, &who->cap, sizeof(*who->names));
 		memcpy(who->names[who->num++], key, 32);
 	}
 }
@@ -148,8 +152,8 @@ gather(const struct gs_row *row, void *arg)
 	gathering->all = gs_mem_more(gathering->all, gathering->num, &gathering->cap,
 	    sizeof(*gathering->all));
 	who = &gathering->all[gathering->num++];
-	*who = (struct maintainers){ .is_followed =
-		gs_policy_follow(closure->policy, &closure->event) == GS_FOLLOWED };
+	*who = (struct maintainers){ .is_followed = gs_policy_follow(closure->policy,
+							&closure->event) == GS_FOLLOWED };
 	memcpy(who->author, row->pubkey, 32);
 	for (i = 0; i < closure->event.num_tags; i++)
 		if (gs_tag_is(&closure->event.tags[i], "maintainers"))
@@ -176,7 +180,8 @@ spread(const struct gathering *gathering, struct gs_map *members)
 
 			if (gs_map_find(members, key_of(who->author)) == NULL)
 				continue;
-			for (j = 0; j < who->num && gs_map_count(members) < MAX_MEMBERS; j++)
+			for (j = 0; j < who->num && gs_map_count(members) < MAX_MEMBERS;
+			     j++)
 				(void)gs_map_add(members, key_of(who->names[j]));
 		}
 	} while (gs_map_count(members) != before);
@@ -214,8 +219,8 @@ members_of(struct gs_closure *closure, struct gs_txn *txn, struct gs_str d)
 }
 
 bool
-gs_closure_has(struct gs_closure *closure, struct gs_txn *txn, const uint8_t pubkey[static 32],
-    struct gs_str d)
+gs_closure_has(struct gs_closure *closure, struct gs_txn *txn,
+    const uint8_t pubkey[static 32], struct gs_str d)
 {
 	return gs_map_find(members_of(closure, txn, d), key_of(pubkey)) != NULL;
 }

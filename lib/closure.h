@@ -9,11 +9,13 @@
 #include "store.h"
 
 struct gs_closure;
-struct gs_closure *gs_closure_new(const struct gs_policy *policy); /* policy must outlive it */
+struct gs_closure *gs_closure_new(const struct gs_policy
+	*policy); /* policy must outlive it */
 void gs_closure_free(struct gs_closure *closure);
 
 /* Does the announcement that stands under this ref follow the rule? */
-bool gs_closure_is_followed(struct gs_closure *closure, struct gs_txn *txn, struct gs_str ref);
+bool gs_closure_is_followed(struct gs_closure *closure, struct gs_txn *txn,
+    struct gs_str ref);
 bool gs_closure_has(struct gs_closure *closure, struct gs_txn *txn,
     const uint8_t pubkey[static 32], struct gs_str d);
 typedef void gs_closure_fn(const uint8_t pubkey[static 32], struct gs_str d, void *arg);

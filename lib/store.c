@@ -19,8 +19,8 @@
 #define LARGE_MAP_BYTES ((size_t)1 << 40) /* sparse: costs addresses, not disk */
 #define SMALL_MAP_BYTES ((size_t)1 << 26) /* where a limit on addresses forbids more */
 
-static const char *const db_names[NUM_DBS] = { "meta", "event", "id", "kind", "tag", "addr",
-	"author", "expiry", "gone", "judged", "waiting" };
+static const char *const db_names[NUM_DBS] = { "meta", "event", "id", "kind", "tag",
+	"addr", "author", "expiry", "gone", "judged", "waiting" };
 
 static bool
 is_disk_full(const struct gs_store *store)
@@ -39,11 +39,11 @@ store_fail(const struct gs_store *store, int rc, struct gs_err *err)
 	case MDB_INVALID:
 	case MDB_CORRUPTED:
 	case MDB_PAGE_NOTFOUND:
-		return gs_fail(err, GS_EDATA, "%s: not an LMDB store, or damaged: %s", store->name,
-		    mdb_strerror(rc));
+		return gs_fail(err, GS_EDATA, "%s: not an LMDB store, or damaged: %s",
+		    store->name, mdb_strerror(rc));
 	case MDB_VERSION_MISMATCH:
-		return gs_fail(err, GS_EDATA, "%s: made or held open by another LMDB version",
-		    store->name);
+		return gs_fail(err, GS_EDATA,
+		    "%s: made or held open by another LMDB version", store->name);
 	case EIO:
 	case ENOSPC:
 		if (is_disk_full(store))
@@ -91,7 +91,8 @@ store_count(struct gs_txn *txn, enum db db)
 }
 
 bool
-store_each(struct gs_txn *txn, enum db db, store_each_fn *fn, void *arg, struct gs_err *err)
+store_each(struct gs_txn *txn, enum db db, store_each_fn *fn, void *arg,
+    struct gs_err *err)
 {
 	MDB_cursor *cursor;
 	MDB_cursor_op op = MDB_FIRST;
@@ -156,18 +157,21 @@ store_get_number(struct gs_txn *txn, const char *name)
 {
 	MDB_val value;
 
-	if (!store_get(txn, DB_META, VAL(name, strlen(name)), &value) || value.mv_size != 8)
+	if (!store_get(txn, DB_META, VAL(name, strlen(name)), &value) ||
+	    value.mv_size != 8)
 		return 0;
 	return take_u64(value.mv_data);
 }
 
 bool
-store_set_number(struct gs_txn *txn, const char *name, uint64_t number, struct gs_err *err)
+store_set_number(struct gs_txn *txn, const char *name, uint64_t number,
+    struct gs_err *err)
 {
 	uint8_t bytes[8];
 
 	(void)put_u64(bytes, number);
-	return store_set(txn, DB_META, VAL(name, strlen(name)), VAL(bytes, sizeof(bytes)), err);
+	return store_set(txn, DB_META, VAL(name, strlen(name)), VAL(bytes, sizeof(bytes)),
+	    err);
 }
 
 struct gs_txn *
@@ -283,7 +287,8 @@ open_env(struct gs_store *store, const char *dir, const struct gs_store_options 
 {
 	unsigned flags = MDB_NOTLS | (options->read_only ? MDB_RDONLY : 0) |
 	    (options->scratch ? MDB_NOSYNC : 0);
-	size_t size = options->map_bytes > 0 ? (size_t)options->map_bytes : LARGE_MAP_BYTES;
+	size_t size =
+	    options->map_bytes > 0 ? (size_t)options->map_bytes : LARGE_MAP_BYTES;
 	int rc;
 
 	for (;; size /= 2) {
@@ -309,8 +314,8 @@ is_empty(MDB_txn *txn)
 	MDB_dbi main_db;
 	MDB_stat stat;
 
-	return mdb_dbi_open(txn, NULL, 0, &main_db) == 0 && mdb_stat(txn, main_db, &stat) == 0 &&
-	    stat.ms_entries == 0;
+	return mdb_dbi_open(txn, NULL, 0, &main_db) == 0 &&
+	    mdb_stat(txn, main_db, &stat) == 0 && stat.ms_entries == 0;
 }
 
 static bool
@@ -329,11 +334,13 @@ open_dbs(struct gs_store *store, bool create, struct gs_err *err)
 	if (rc != 0) {
 		gs_txn_end(txn);
 		if (rc == MDB_NOTFOUND)
-			return gs_fail(err, GS_EDATA, "%s: not a store of grasp-sync", store->name);
+			return gs_fail(err, GS_EDATA, "%s: not a store of grasp-sync",
+			    store->name);
 		return store_fail(store, rc, err);
 	}
-	if (flags != 0 && (!store_set_number(txn, "version", SCHEMA_VERSION, err) ||
-	    !store_set_number(txn, "next_sequence", 1, err))) {
+	if (flags != 0 &&
+	    (!store_set_number(txn, "version", SCHEMA_VERSION, err) ||
+		!store_set_number(txn, "next_sequence", 1, err))) {
 		gs_txn_end(txn);
 		return false;
 	}
@@ -341,8 +348,8 @@ open_dbs(struct gs_store *store, bool create, struct gs_err *err)
 	load_numbers(txn);
 	if (version != SCHEMA_VERSION) {
 		gs_txn_end(txn);
-		return gs_fail(err, GS_EDATA, "%s: store version %llu is not %d", store->name,
-		    (unsigned long long)version, SCHEMA_VERSION);
+		return gs_fail(err, GS_EDATA, "%s: store version %llu is not %d",
+		    store->name, (unsigned long long)version, SCHEMA_VERSION);
 	}
 	/* handles live on only if their txn is committed */
 	if (txn->writes)
@@ -375,7 +382,8 @@ make_scratch(struct gs_err *err)
 	const char *tmp = getenv("TMPDIR");
 	struct gs_buf dir = GS_BUF_INIT;
 
-	gs_buf_printf(&dir, "%s/grasp-sync.XXXXXX", tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
+	gs_buf_printf(&dir, "%s/grasp-sync.XXXXXX",
+	    tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
 	if (mkdtemp(dir.data) != NULL)
 		return gs_buf_take(&dir);
 	(void)gs_fail(err, GS_ECREATE, "%s: %s (set TMPDIR?)", dir.data, strerror(errno));
@@ -394,7 +402,8 @@ open_at(struct gs_store *store, const char *dir, const struct gs_store_options *
 		unlink_scratch(dir);
 	if (rc == EACCES || rc == EROFS)
 		return gs_fail(err, options->read_only ? GS_ENOINPUT : GS_ECREATE,
-		    "%s: %s (LMDB needs to write lock.mdb, also to read)", dir, strerror(rc));
+		    "%s: %s (LMDB needs to write lock.mdb, also to read)", dir,
+		    strerror(rc));
 	if (rc == ENOENT || rc == ENOTDIR)
 		return gs_fail(err, GS_ENOINPUT, "%s: %s", dir, strerror(rc));
 	if (rc != 0)
@@ -409,7 +418,8 @@ init_locks(struct gs_store *store)
 	pthread_rwlockattr_t attr;
 
 	(void)pthread_rwlockattr_init(&attr);
-	(void)pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	(void)pthread_rwlockattr_setkind_np(&attr,
+	    PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	(void)pthread_rwlock_init(&store->map, &attr);
 	(void)pthread_rwlockattr_destroy(&attr);
 }
@@ -424,7 +434,7 @@ gs_store_open(const char *dir, const struct gs_store_options *options, struct gs
 		return NULL;
 	if (!options->scratch &&
 	    ((options->create && !make_folder(name, err)) ||
-	    (!options->create && !has_store(name, err)))) {
+		(!options->create && !has_store(name, err)))) {
 		free(name);
 		return NULL;
 	}

@@ -42,15 +42,17 @@ report(struct check *check, const char *what)
 
 /* An index row must be there and name the sequence. */
 static void
-expect(struct check *check, enum db db, MDB_val key, bool has_sequence, const char *missing)
+expect(struct check *check, enum db db, MDB_val key, bool has_sequence,
+    const char *missing)
 {
 	MDB_val value;
 
 	check->expected[db]++;
 	if (!store_get(check->txn, db, key, &value))
 		report(check, missing);
-	else if (has_sequence && (value.mv_size < SEQUENCE_BYTES ||
-		     take_u64(value.mv_data) != check->row->sequence))
+	else if (has_sequence &&
+	    (value.mv_size < SEQUENCE_BYTES ||
+		take_u64(value.mv_data) != check->row->sequence))
 		report(check, "an index row names another row");
 }
 
@@ -77,14 +79,16 @@ check_indexes(struct check *check)
 	row_kind_key(kind_key, row->kind, row->created_at, row->id);
 	(void)put_u64(put_bytes(author_key, row->pubkey, 32), row->sequence);
 	expect(check, DB_ID, VAL(row->id, 32), true, "its id row is missing");
-	expect(check, DB_KIND, VAL(kind_key, sizeof(kind_key)), true, "its kind row is missing");
+	expect(check, DB_KIND, VAL(kind_key, sizeof(kind_key)), true,
+	    "its kind row is missing");
 	expect(check, DB_AUTHOR, VAL(author_key, sizeof(author_key)), false,
 	    "its author row is missing");
 	check->tag_keys = gs_map_new();
 	(void)row_each_tag(&check->event, expect_tag, check);
 	gs_map_free(check->tag_keys, NULL);
 	if (row->expires_at >= 0) {
-		(void)put_bytes(put_u64(expiry_key, (uint64_t)row->expires_at), row->id, 32);
+		(void)put_bytes(put_u64(expiry_key, (uint64_t)row->expires_at), row->id,
+		    32);
 		expect(check, DB_EXPIRY, VAL(expiry_key, sizeof(expiry_key)), true,
 		    "its expiry row is missing");
 	}
@@ -98,7 +102,8 @@ check_indexes(struct check *check)
 static bool
 has_row_fields(const struct gs_row *row, const struct gs_event *event)
 {
-	return memcmp(row->id, event->id, 32) == 0 && memcmp(row->pubkey, event->pubkey, 32) == 0 &&
+	return memcmp(row->id, event->id, 32) == 0 &&
+	    memcmp(row->pubkey, event->pubkey, 32) == 0 &&
 	    row->created_at == event->created_at && row->kind == event->kind &&
 	    row->expires_at == gs_event_expiration(event);
 }
@@ -109,7 +114,8 @@ check_row(struct check *check, const struct gs_row *row)
 	struct gs_buf canonical = GS_BUF_INIT;
 
 	check->row = row;
-	if (gs_event_parse(&check->event, row->json.ptr, row->json.len, NULL) != GS_EVENT_OK) {
+	if (gs_event_parse(&check->event, row->json.ptr, row->json.len, NULL) !=
+	    GS_EVENT_OK) {
 		report(check, "is no event");
 		return;
 	}
@@ -131,7 +137,8 @@ check_event_row(void *arg, MDB_val key, MDB_val value)
 	struct gs_row row;
 
 	check->row = NULL;
-	if (key.mv_size != SEQUENCE_BYTES || !row_decode(&row, take_u64(key.mv_data), value)) {
+	if (key.mv_size != SEQUENCE_BYTES ||
+	    !row_decode(&row, take_u64(key.mv_data), value)) {
 		report(check, "a row of events can't be read");
 		return;
 	}
@@ -178,7 +185,8 @@ check_waiting_row(void *arg, MDB_val key, MDB_val value)
 
 	(void)value;
 	if (key.mv_size != 64 ||
-	    gs_store_known(check->txn, (const uint8_t *)key.mv_data + 32) != GS_KNOWN_WAITING ||
+	    gs_store_known(check->txn, (const uint8_t *)key.mv_data + 32) !=
+		GS_KNOWN_WAITING ||
 	    !gs_store_waiter_get(check->txn, (const uint8_t *)key.mv_data + 32, &waiter))
 		report(check, "a row of waiting names no waiting event");
 }
@@ -200,7 +208,8 @@ check_totals(struct check *check)
 	size_t i;
 
 	for (i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++)
-		if (store_count(check->txn, indexes[i].db) > check->expected[indexes[i].db])
+		if (store_count(check->txn, indexes[i].db) >
+		    check->expected[indexes[i].db])
 			report(check, indexes[i].fault);
 }
 

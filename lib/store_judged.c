@@ -16,7 +16,8 @@ judged_decode(struct judged *judged, MDB_val value)
 {
 	const uint8_t *at = value.mv_data;
 
-	if (value.mv_size < HEADER_BYTES || at[0] < GS_KNOWN_WAITING || at[0] > GS_KNOWN_EXPIRED)
+	if (value.mv_size < HEADER_BYTES || at[0] < GS_KNOWN_WAITING ||
+	    at[0] > GS_KNOWN_EXPIRED)
 		return false;
 	judged->result = (enum gs_known)at[0];
 	judged->until = (int64_t)take_u64(at + 1);
@@ -26,13 +27,14 @@ judged_decode(struct judged *judged, MDB_val value)
 }
 
 bool
-judged_put(struct gs_txn *txn, unsigned kind, int64_t created_at, const uint8_t id[static 32],
-    const struct judged *judged, struct gs_err *err)
+judged_put(struct gs_txn *txn, unsigned kind, int64_t created_at,
+    const uint8_t id[static 32], const struct judged *judged, struct gs_err *err)
 {
 	uint8_t key[KIND_KEY_BYTES];
 	uint8_t value[HEADER_BYTES + REASON_BYTES];
 	uint8_t settled[SETTLED_BYTES] = { 0 };
-	size_t len = judged->reason.len < REASON_BYTES ? judged->reason.len : REASON_BYTES;
+	size_t len =
+	    judged->reason.len < REASON_BYTES ? judged->reason.len : REASON_BYTES;
 
 	row_kind_key(key, kind, created_at, id);
 	value[0] = (uint8_t)judged->result;
@@ -40,13 +42,15 @@ judged_put(struct gs_txn *txn, unsigned kind, int64_t created_at, const uint8_t 
 	    len ? judged->reason.ptr : "", len);
 	(void)put_bytes(settled + SEQUENCE_BYTES, key + 2, 8);
 	(void)put_bytes(settled + SEQUENCE_BYTES + 8, key, 2);
-	return store_set(txn, DB_JUDGED, VAL(key, sizeof(key)), VAL(value, HEADER_BYTES + len), err) &&
+	return store_set(txn, DB_JUDGED, VAL(key, sizeof(key)),
+		   VAL(value, HEADER_BYTES + len), err) &&
 	    store_set(txn, DB_ID, VAL(id, 32), VAL(settled, sizeof(settled)), err);
 }
 
 /* The judged key that `id` points to; false if the id stands or is unknown. */
 static bool
-find_key(struct gs_txn *txn, const uint8_t id[static 32], uint8_t key[static KIND_KEY_BYTES])
+find_key(struct gs_txn *txn, const uint8_t id[static 32],
+    uint8_t key[static KIND_KEY_BYTES])
 {
 	MDB_val value;
 	const uint8_t *at;
@@ -64,7 +68,8 @@ judged_get(struct gs_txn *txn, const uint8_t id[static 32], struct judged *judge
 	uint8_t key[KIND_KEY_BYTES];
 	MDB_val value;
 
-	return find_key(txn, id, key) && store_get(txn, DB_JUDGED, VAL(key, sizeof(key)), &value) &&
+	return find_key(txn, id, key) &&
+	    store_get(txn, DB_JUDGED, VAL(key, sizeof(key)), &value) &&
 	    judged_decode(judged, value);
 }
 
@@ -119,7 +124,8 @@ evict_until(MDB_cursor *cursor, uint64_t rows)
 	size_t n = 0;
 	int64_t until;
 
-	while (n < rows && mdb_cursor_get(cursor, &key, &value, n ? MDB_NEXT : MDB_FIRST) == 0) {
+	while (n < rows &&
+	    mdb_cursor_get(cursor, &key, &value, n ? MDB_NEXT : MDB_FIRST) == 0) {
 		struct judged judged;
 
 		times[n++] = judged_decode(&judged, value) ? judged.until : 0;
@@ -168,7 +174,8 @@ forget_each(struct gs_txn *txn, MDB_cursor *cursor, pick_fn *pick, const void *a
 			return store_fail(txn->store, rc, err);
 		if (!store_del(txn, DB_ID, VAL(id, 32), err))
 			return false;
-		if (judged.result == GS_KNOWN_WAITING && !gs_store_waiter_del(txn, id, err))
+		if (judged.result == GS_KNOWN_WAITING &&
+		    !gs_store_waiter_del(txn, id, err))
 			return false;
 	}
 	return rc == MDB_NOTFOUND || store_fail(txn->store, rc, err);

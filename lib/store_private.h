@@ -28,7 +28,8 @@ struct gs_store {
 	MDB_dbi dbs[NUM_DBS];
 	char *name; /* the folder, for messages */
 	bool read_only;
-	pthread_rwlock_t map; /* held for reading by every txn, for writing while the map moves */
+	pthread_rwlock_t
+	    map; /* held for reading by every txn, for writing while the map moves */
 };
 
 struct gs_txn {
@@ -104,7 +105,8 @@ take_u64(const uint8_t *at)
 bool store_fail(const struct gs_store *store, int rc, struct gs_err *err);
 /* One row; false is absent or, with err, a fault. */
 bool store_get(struct gs_txn *txn, enum db db, MDB_val key, MDB_val *value);
-bool store_set(struct gs_txn *txn, enum db db, MDB_val key, MDB_val value, struct gs_err *err) GS_MUST;
+bool store_set(struct gs_txn *txn, enum db db, MDB_val key, MDB_val value,
+    struct gs_err *err) GS_MUST;
 bool store_del(struct gs_txn *txn, enum db db, MDB_val key, struct gs_err *err) GS_MUST;
 uint64_t store_count(struct gs_txn *txn, enum db db);
 /* Calls fn with every row of a table; fn changes nothing. */
@@ -121,18 +123,19 @@ bool store_set_number(struct gs_txn *txn, const char *name, uint64_t number,
 bool row_decode(struct gs_row *row, uint64_t sequence, MDB_val value);
 bool row_get(struct gs_txn *txn, uint64_t sequence, struct gs_row *row);
 /* Stores the event; its address must be free. */
-bool row_insert(struct gs_txn *txn, const struct gs_event *event, const struct gs_put *put,
-    struct gs_err *err) GS_MUST;
+bool row_insert(struct gs_txn *txn, const struct gs_event *event,
+    const struct gs_put *put, struct gs_err *err) GS_MUST;
 /* Takes a row and all its index rows out, tells ops, remembers why. */
 bool row_remove(struct gs_txn *txn, const struct gs_row *row, enum gs_known why,
     const struct gs_put *put, struct gs_err *err) GS_MUST;
 
-void row_addr_key(uint8_t key[static ADDR_KEY_BYTES], unsigned kind, const uint8_t pubkey[static 32],
-    struct gs_str d);
+void row_addr_key(uint8_t key[static ADDR_KEY_BYTES], unsigned kind,
+    const uint8_t pubkey[static 32], struct gs_str d);
 void row_kind_key(uint8_t key[static KIND_KEY_BYTES], unsigned kind, int64_t created_at,
     const uint8_t id[static 32]);
 /* Letter and value, the part of a tag key before its tail; returns its length. */
-size_t row_tag_prefix(uint8_t key[static TAG_KEY_BYTES], char letter, struct gs_str value);
+size_t row_tag_prefix(uint8_t key[static TAG_KEY_BYTES], char letter,
+    struct gs_str value);
 
 /* Calls fn with every tag key of the event (not sorted; may repeat). */
 typedef bool row_tag_fn(MDB_val key, void *arg);
@@ -149,8 +152,8 @@ struct judged {
 	struct gs_str reason;
 };
 
-bool judged_put(struct gs_txn *txn, unsigned kind, int64_t created_at, const uint8_t id[static 32],
-    const struct judged *judged, struct gs_err *err) GS_MUST;
+bool judged_put(struct gs_txn *txn, unsigned kind, int64_t created_at,
+    const uint8_t id[static 32], const struct judged *judged, struct gs_err *err) GS_MUST;
 bool judged_get(struct gs_txn *txn, const uint8_t id[static 32], struct judged *judged);
 bool judged_decode(struct judged *judged, MDB_val value);
 

@@ -68,14 +68,17 @@ key_of_cut(uint8_t key[static GONE_KEY_BYTES], const uint8_t addr[static ADDR_KE
 }
 
 static bool
-get_cut(struct gs_txn *txn, const uint8_t addr[static ADDR_KEY_BYTES], struct version *cut)
+get_cut(struct gs_txn *txn, const uint8_t addr[static ADDR_KEY_BYTES],
+    struct version *cut)
 {
 	uint8_t key[GONE_KEY_BYTES];
 	MDB_val value;
 
-	if (!store_get(txn, DB_GONE, key_of_cut(key, addr), &value) || value.mv_size != CUT_BYTES)
+	if (!store_get(txn, DB_GONE, key_of_cut(key, addr), &value) ||
+	    value.mv_size != CUT_BYTES)
 		return false;
-	*cut = version_of((int64_t)take_u64(value.mv_data), (const uint8_t *)value.mv_data + 8);
+	*cut = version_of((int64_t)take_u64(value.mv_data),
+	    (const uint8_t *)value.mv_data + 8);
 	return true;
 }
 
@@ -100,7 +103,8 @@ is_vanished(struct gs_txn *txn, const struct gs_event *event)
 
 /* The version that stands at an address; false if none does. */
 static bool
-get_standing(struct gs_txn *txn, const uint8_t addr[static ADDR_KEY_BYTES], struct gs_row *row)
+get_standing(struct gs_txn *txn, const uint8_t addr[static ADDR_KEY_BYTES],
+    struct gs_row *row)
 {
 	MDB_val value;
 	uint64_t sequence;
@@ -115,7 +119,8 @@ get_standing(struct gs_txn *txn, const uint8_t addr[static ADDR_KEY_BYTES], stru
 /* Raises the cut of an address, and takes out what stands at or below it. */
 static bool
 cut_address(struct gs_txn *txn, const uint8_t addr[static ADDR_KEY_BYTES],
-    const struct version *at, enum gs_known why, const struct gs_put *put, struct gs_err *err)
+    const struct version *at, enum gs_known why, const struct gs_put *put,
+    struct gs_err *err)
 {
 	uint8_t key[GONE_KEY_BYTES], value[CUT_BYTES];
 	struct version old, standing;
@@ -123,7 +128,8 @@ cut_address(struct gs_txn *txn, const uint8_t addr[static ADDR_KEY_BYTES],
 
 	if (!get_cut(txn, addr, &old) || !is_at_least(&old, at)) {
 		(void)put_bytes(put_u64(value, (uint64_t)at->created_at), at->id, 32);
-		if (!store_set(txn, DB_GONE, key_of_cut(key, addr), VAL(value, sizeof(value)), err))
+		if (!store_set(txn, DB_GONE, key_of_cut(key, addr),
+			VAL(value, sizeof(value)), err))
 			return false;
 	}
 	if (!get_standing(txn, addr, &row))
@@ -151,9 +157,11 @@ take_out(struct gs_txn *txn, const struct gs_row *row, enum gs_known why,
 	if (!row_has_address(row->kind))
 		return row_remove(txn, row, why, put, err);
 
-	if (gs_event_parse(&txn->scratch, row->json.ptr, row->json.len, err) != GS_EVENT_OK)
-		return gs_fail(err, GS_EDATA, "%s: row %llu is damaged (see stat --check)",
-		    txn->store->name, (unsigned long long)row->sequence);
+	if (gs_event_parse(&txn->scratch, row->json.ptr, row->json.len, err) !=
+	    GS_EVENT_OK)
+		return gs_fail(err, GS_EDATA,
+		    "%s: row %llu is damaged (see stat --check)", txn->store->name,
+		    (unsigned long long)row->sequence);
 	row_addr_key(addr, row->kind, row->pubkey, row_d(&txn->scratch));
 	return cut_address(txn, addr, &at, why, put, err);
 }
@@ -168,11 +176,11 @@ delete_id(struct gs_txn *txn, const struct gs_event *request, struct gs_str text
 	if (!gs_hex_parse(id, 32, text.ptr, text.len))
 		return true;
 	(void)put_u64(until, (uint64_t)request->created_at);
-	if (!store_set(txn, DB_GONE, key_of_id(key, id, request->pubkey), VAL(until, sizeof(until)),
-		err))
+	if (!store_set(txn, DB_GONE, key_of_id(key, id, request->pubkey),
+		VAL(until, sizeof(until)), err))
 		return false;
-	if (!gs_store_find(txn, id, &row) || memcmp(row.pubkey, request->pubkey, 32) != 0 ||
-	    !may_be_deleted(row.kind))
+	if (!gs_store_find(txn, id, &row) ||
+	    memcmp(row.pubkey, request->pubkey, 32) != 0 || !may_be_deleted(row.kind))
 		return true;
 	return take_out(txn, &row, GS_KNOWN_DELETED, put, err);
 }
@@ -186,7 +194,8 @@ delete_address(struct gs_txn *txn, const struct gs_event *request, struct gs_str
 	struct gs_address address;
 	uint8_t addr[ADDR_KEY_BYTES];
 
-	if (!gs_address_parse(&address, text) || memcmp(address.pubkey, request->pubkey, 32) != 0 ||
+	if (!gs_address_parse(&address, text) ||
+	    memcmp(address.pubkey, request->pubkey, 32) != 0 ||
 	    !row_has_address(address.kind) ||
 	    (gs_kind_is_replaceable(address.kind) && address.d.len != 0))
 		return true;
@@ -195,8 +204,8 @@ delete_address(struct gs_txn *txn, const struct gs_event *request, struct gs_str
 }
 
 static bool
-apply_deletion(struct gs_txn *txn, const struct gs_event *request, const struct gs_put *put,
-    struct gs_err *err)
+apply_deletion(struct gs_txn *txn, const struct gs_event *request,
+    const struct gs_put *put, struct gs_err *err)
 {
 	size_t i;
 
@@ -217,8 +226,8 @@ apply_deletion(struct gs_txn *txn, const struct gs_event *request, const struct 
 
 /* Sequences of all that stands of a signer up to a date; the caller's buffer. */
 static bool
-list_vanished(struct gs_txn *txn, const struct gs_event *request, struct gs_buf *sequences,
-    struct gs_err *err)
+list_vanished(struct gs_txn *txn, const struct gs_event *request,
+    struct gs_buf *sequences, struct gs_err *err)
 {
 	uint8_t first[AUTHOR_KEY_BYTES] = { 0 };
 	MDB_val key = VAL(first, sizeof(first));
@@ -231,7 +240,8 @@ list_vanished(struct gs_txn *txn, const struct gs_event *request, struct gs_buf 
 	if (rc != 0)
 		return store_fail(txn->store, rc, err);
 	(void)put_bytes(first, request->pubkey, 32);
-	while (mdb_cursor_get(cursor, &key, &value, op) == 0 && key.mv_size == AUTHOR_KEY_BYTES &&
+	while (mdb_cursor_get(cursor, &key, &value, op) == 0 &&
+	    key.mv_size == AUTHOR_KEY_BYTES &&
 	    memcmp(key.mv_data, request->pubkey, 32) == 0) {
 		uint64_t sequence = take_u64((const uint8_t *)key.mv_data + 32);
 
@@ -245,8 +255,8 @@ list_vanished(struct gs_txn *txn, const struct gs_event *request, struct gs_buf 
 }
 
 static bool
-remove_listed(struct gs_txn *txn, const struct gs_buf *sequences, const struct gs_put *put,
-    struct gs_err *err)
+remove_listed(struct gs_txn *txn, const struct gs_buf *sequences,
+    const struct gs_put *put, struct gs_err *err)
 {
 	struct gs_row row;
 	uint64_t sequence;
@@ -285,14 +295,15 @@ apply_vanish(struct gs_txn *txn, const struct gs_event *request, const struct gs
 /* Where an event with an address falls against its cut and what stands there. */
 static bool
 judge_version(struct gs_txn *txn, const struct gs_event *event,
-    const uint8_t addr[static ADDR_KEY_BYTES], enum gs_known *known, const struct gs_put *put,
-    struct gs_err *err)
+    const uint8_t addr[static ADDR_KEY_BYTES], enum gs_known *known,
+    const struct gs_put *put, struct gs_err *err)
 {
 	struct version mine = version_of(event->created_at, event->id);
 	struct version other;
 	struct gs_row row;
 
-	if (*known == GS_KNOWN_DELETED) /* by id, or vanished: older versions go with it */
+	if (*known ==
+	    GS_KNOWN_DELETED) /* by id, or vanished: older versions go with it */
 		return cut_address(txn, addr, &mine, GS_KNOWN_DELETED, put, err);
 	if (get_cut(txn, addr, &other) && is_at_least(&other, &mine)) {
 		*known = GS_KNOWN_DELETED;
@@ -321,14 +332,16 @@ is_expired(const struct gs_event *event, int64_t now_s)
 
 /* Marks that a version of ours came to this address, though it does not stand. */
 static bool
-mark_address(struct gs_txn *txn, const uint8_t addr[static ADDR_KEY_BYTES], struct gs_err *err)
+mark_address(struct gs_txn *txn, const uint8_t addr[static ADDR_KEY_BYTES],
+    struct gs_err *err)
 {
 	static const uint8_t none[SEQUENCE_BYTES] = { 0 };
 	MDB_val value;
 
 	if (store_get(txn, DB_ADDR, VAL(addr, ADDR_KEY_BYTES), &value))
 		return true;
-	return store_set(txn, DB_ADDR, VAL(addr, ADDR_KEY_BYTES), VAL(none, sizeof(none)), err);
+	return store_set(txn, DB_ADDR, VAL(addr, ADDR_KEY_BYTES), VAL(none, sizeof(none)),
+	    err);
 }
 
 static enum gs_known
@@ -362,7 +375,8 @@ gs_store_put(struct gs_txn *txn, const struct gs_event *event, const struct gs_p
 		return row_insert(txn, event, put, err);
 	if (has_address && !mark_address(txn, addr, err))
 		return false;
-	return gs_store_judge(txn, event, *known, (struct gs_str){ "", 0 }, put->now_s, err);
+	return gs_store_judge(txn, event, *known, (struct gs_str){ "", 0 }, put->now_s,
+	    err);
 }
 
 bool
@@ -383,7 +397,8 @@ gs_store_expire(struct gs_txn *txn, int64_t now_s, const struct gs_store_ops *op
 	    (int64_t)take_u64(key.mv_data) <= now_s) {
 		if (!row_get(txn, take_u64(value.mv_data), &row)) {
 			mdb_cursor_close(cursor);
-			return gs_fail(err, GS_EDATA, "%s: expiry names no row (see stat --check)",
+			return gs_fail(err, GS_EDATA,
+			    "%s: expiry names no row (see stat --check)",
 			    txn->store->name);
 		}
 		if (!take_out(txn, &row, GS_KNOWN_EXPIRED, &put, err)) {

@@ -9,8 +9,8 @@
 /* --- keys --- */
 
 void
-row_addr_key(uint8_t key[static ADDR_KEY_BYTES], unsigned kind, const uint8_t pubkey[static 32],
-    struct gs_str d)
+row_addr_key(uint8_t key[static ADDR_KEY_BYTES], unsigned kind,
+    const uint8_t pubkey[static 32], struct gs_str d)
 {
 	uint8_t *at = put_u16(key, (uint16_t)kind);
 
@@ -59,7 +59,8 @@ row_has_address(unsigned kind)
 struct gs_str
 row_d(const struct gs_event *event)
 {
-	return gs_kind_is_addressable(event->kind) ? gs_event_d(event) : (struct gs_str){ "", 0 };
+	return gs_kind_is_addressable(event->kind) ? gs_event_d(event)
+						   : (struct gs_str){ "", 0 };
 }
 
 /* The letter under which a tag is indexed, or 0.  `d` is indexed apart. */
@@ -101,7 +102,8 @@ row_decode(struct gs_row *row, uint64_t sequence, MDB_val value)
 {
 	const uint8_t *at = value.mv_data;
 
-	if (value.mv_size < HEADER_BYTES || value.mv_size < HEADER_BYTES + (size_t)at[HEADER_BYTES - 1])
+	if (value.mv_size < HEADER_BYTES ||
+	    value.mv_size < HEADER_BYTES + (size_t)at[HEADER_BYTES - 1])
 		return false;
 	row->sequence = sequence;
 	memcpy(row->id, at, 32);
@@ -110,7 +112,8 @@ row_decode(struct gs_row *row, uint64_t sequence, MDB_val value)
 	row->kind = take_u16(at + 72);
 	row->first_seen_s = (int64_t)take_u64(at + 74);
 	row->expires_at = (int64_t)take_u64(at + 82);
-	row->from = (struct gs_str){ (const char *)at + HEADER_BYTES, at[HEADER_BYTES - 1] };
+	row->from =
+	    (struct gs_str){ (const char *)at + HEADER_BYTES, at[HEADER_BYTES - 1] };
 	row->json.ptr = row->from.ptr + row->from.len;
 	row->json.len = value.mv_size - HEADER_BYTES - row->from.len;
 	return true;
@@ -178,16 +181,19 @@ insert_indexes(struct gs_txn *txn, const struct gs_event *event,
 	struct tag_job job = { txn, VAL(tag_value, sizeof(tag_value)), err };
 
 	row_kind_key(kind_key, event->kind, event->created_at, event->id);
-	(void)put_bytes(put_bytes(author_key, event->pubkey, 32), sequence, SEQUENCE_BYTES);
+	(void)put_bytes(put_bytes(author_key, event->pubkey, 32), sequence,
+	    SEQUENCE_BYTES);
 	(void)put_u16(put_bytes(tag_value, sequence, SEQUENCE_BYTES), event->kind);
 	if (!store_set(txn, DB_ID, VAL(event->id, 32), seq, err) ||
 	    !store_set(txn, DB_KIND, VAL(kind_key, sizeof(kind_key)), seq, err) ||
-	    !store_set(txn, DB_AUTHOR, VAL(author_key, sizeof(author_key)), VAL("", 0), err) ||
+	    !store_set(txn, DB_AUTHOR, VAL(author_key, sizeof(author_key)), VAL("", 0),
+		err) ||
 	    !row_each_tag(event, do_tag, &job))
 		return false;
 	if (expires_at >= 0) {
 		(void)put_bytes(put_u64(expiry_key, (uint64_t)expires_at), event->id, 32);
-		if (!store_set(txn, DB_EXPIRY, VAL(expiry_key, sizeof(expiry_key)), seq, err))
+		if (!store_set(txn, DB_EXPIRY, VAL(expiry_key, sizeof(expiry_key)), seq,
+			err))
 			return false;
 	}
 	if (!row_has_address(event->kind))
@@ -231,8 +237,8 @@ remove_indexes(struct gs_txn *txn, const struct gs_row *row, const struct gs_eve
 	if (!row_has_address(row->kind))
 		return true;
 	row_addr_key(addr_key, row->kind, row->pubkey, row_d(event));
-	return store_set(txn, DB_ADDR, VAL(addr_key, sizeof(addr_key)), VAL(none, sizeof(none)),
-	    err);
+	return store_set(txn, DB_ADDR, VAL(addr_key, sizeof(addr_key)),
+	    VAL(none, sizeof(none)), err);
 }
 
 bool
@@ -248,9 +254,11 @@ row_remove(struct gs_txn *txn, const struct gs_row *row, enum gs_known why,
 	gs_buf_add(&txn->removed, row->from.ptr, row->from.len + row->json.len);
 	copy.from.ptr = txn->removed.data;
 	copy.json.ptr = txn->removed.data + row->from.len;
-	if (gs_event_parse(&txn->scratch, copy.json.ptr, copy.json.len, err) != GS_EVENT_OK)
-		return gs_fail(err, GS_EDATA, "%s: row %llu is damaged (see stat --check)",
-		    txn->store->name, (unsigned long long)row->sequence);
+	if (gs_event_parse(&txn->scratch, copy.json.ptr, copy.json.len, err) !=
+	    GS_EVENT_OK)
+		return gs_fail(err, GS_EDATA,
+		    "%s: row %llu is damaged (see stat --check)", txn->store->name,
+		    (unsigned long long)row->sequence);
 	(void)put_u64(sequence, copy.sequence);
 	if (!store_del(txn, DB_EVENT, VAL(sequence, sizeof(sequence)), err) ||
 	    !remove_indexes(txn, &copy, &txn->scratch, err) ||
@@ -268,8 +276,8 @@ gs_store_find(struct gs_txn *txn, const uint8_t id[static 32], struct gs_row *ro
 {
 	MDB_val value;
 
-	return store_get(txn, DB_ID, VAL(id, 32), &value) && value.mv_size == SEQUENCE_BYTES &&
-	    row_get(txn, take_u64(value.mv_data), row);
+	return store_get(txn, DB_ID, VAL(id, 32), &value) &&
+	    value.mv_size == SEQUENCE_BYTES && row_get(txn, take_u64(value.mv_data), row);
 }
 
 bool

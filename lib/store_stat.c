@@ -88,7 +88,8 @@ count_event(void *arg, MDB_val key, MDB_val value)
 	struct count *count = arg;
 	struct gs_row row;
 
-	if (key.mv_size == SEQUENCE_BYTES && row_decode(&row, take_u64(key.mv_data), value))
+	if (key.mv_size == SEQUENCE_BYTES &&
+	    row_decode(&row, take_u64(key.mv_data), value))
 		count_row(count->stat, count->kinds, &row);
 }
 
@@ -111,7 +112,8 @@ measure_map(struct gs_store *store, struct gs_store_stat *stat)
 	struct stat st;
 	int fd;
 
-	if (mdb_env_info(store->env, &info) == 0 && mdb_env_stat(store->env, &pages) == 0) {
+	if (mdb_env_info(store->env, &info) == 0 &&
+	    mdb_env_stat(store->env, &pages) == 0) {
 		stat->map_bytes = info.me_mapsize;
 		stat->used_bytes = (uint64_t)(info.me_last_pgno + 1) * pages.ms_psize;
 	}
@@ -126,7 +128,8 @@ gs_store_stat(struct gs_store *store, struct gs_store_stat *stat, struct gs_err 
 	struct count count = { stat, NULL };
 	bool ok;
 
-	*stat = (struct gs_store_stat){ .oldest = -1, .newest = -1, .reasons = gs_map_new() };
+	*stat =
+	    (struct gs_store_stat){ .oldest = -1, .newest = -1, .reasons = gs_map_new() };
 	if (txn == NULL)
 		return false;
 	stat->waiting_bytes = store_get_number(txn, "waiting_bytes");

@@ -7,9 +7,10 @@
 #include "mem.h"
 #include "store_private.h"
 
-#define HEADER_BYTES (8 + 8 + 4)	/* until, run, number of grounds */
-#define ROW_BYTES (32 + 32)		/* key of a row: ground, id */
-#define GROUND_BYTES (ROW_BYTES + 32)	/* what a ground costs: its row, and its place in the event's */
+#define HEADER_BYTES (8 + 8 + 4) /* until, run, number of grounds */
+#define ROW_BYTES (32 + 32)	 /* key of a row: ground, id */
+#define GROUND_BYTES \
+	(ROW_BYTES + 32) /* what a ground costs: its row, and its place in the event's */
 
 /* The event's own row stands under a ground of zeroes, which no hash is. */
 static void
@@ -41,7 +42,8 @@ decode(struct waiter_row *row, MDB_val value)
 	used = HEADER_BYTES + (size_t)row->num_grounds * 32;
 	if (value.mv_size < used)
 		return false;
-	row->waiter.json = (struct gs_str){ (const char *)at + used, value.mv_size - used };
+	row->waiter.json =
+	    (struct gs_str){ (const char *)at + used, value.mv_size - used };
 	return true;
 }
 
@@ -52,7 +54,8 @@ get_row(struct gs_txn *txn, const uint8_t id[static 32], struct waiter_row *row)
 	MDB_val value;
 
 	row_key(key, NULL, id);
-	return store_get(txn, DB_WAITING, VAL(key, sizeof(key)), &value) && decode(row, value);
+	return store_get(txn, DB_WAITING, VAL(key, sizeof(key)), &value) &&
+	    decode(row, value);
 }
 
 /* Writes the event's own row from its parts. */
@@ -62,7 +65,8 @@ set_row(struct gs_txn *txn, const uint8_t id[static 32], const struct waiter_row
 {
 	struct gs_buf value = GS_BUF_INIT;
 	uint8_t header[HEADER_BYTES], key[ROW_BYTES];
-	uint8_t *at = put_u64(put_u64(header, (uint64_t)row->waiter.until), row->waiter.run);
+	uint8_t *at =
+	    put_u64(put_u64(header, (uint64_t)row->waiter.until), row->waiter.run);
 	bool ok;
 
 	at = put_u16(at, (uint16_t)(row->num_grounds >> 16));
@@ -71,7 +75,8 @@ set_row(struct gs_txn *txn, const uint8_t id[static 32], const struct waiter_row
 	gs_buf_add(&value, row->grounds, (size_t)row->num_grounds * 32);
 	gs_buf_add(&value, row->waiter.json.ptr, row->waiter.json.len);
 	row_key(key, NULL, id);
-	ok = store_set(txn, DB_WAITING, VAL(key, sizeof(key)), VAL(value.data, value.len), err);
+	ok = store_set(txn, DB_WAITING, VAL(key, sizeof(key)), VAL(value.data, value.len),
+	    err);
 	gs_buf_fini(&value);
 	return ok;
 }
@@ -93,12 +98,13 @@ gs_store_waiter_put(struct gs_txn *txn, const struct gs_event *event,
 	txn->waiting_bytes += (int64_t)waiter->json.len;
 	txn->ground_bytes += (int64_t)(answer->num_grounds * GROUND_BYTES);
 	return set_row(txn, event->id, &row, err) &&
-	    gs_store_judge(txn, event, GS_KNOWN_WAITING, gs_str_of(answer->reason), waiter->until,
-		err);
+	    gs_store_judge(txn, event, GS_KNOWN_WAITING, gs_str_of(answer->reason),
+		waiter->until, err);
 }
 
 bool
-gs_store_waiter_get(struct gs_txn *txn, const uint8_t id[static 32], struct gs_waiter *waiter)
+gs_store_waiter_get(struct gs_txn *txn, const uint8_t id[static 32],
+    struct gs_waiter *waiter)
 {
 	struct waiter_row row;
 
@@ -144,8 +150,8 @@ gs_store_waiters(struct gs_txn *txn, const uint8_t *ground, struct gs_buf *ids)
 	row_key(first, ground, lowest);
 	if (mdb_cursor_open(txn->txn, txn->store->dbs[DB_WAITING], &cursor) != 0)
 		return;
-	while (mdb_cursor_get(cursor, &key, &value, op) == 0 && key.mv_size == ROW_BYTES &&
-	    memcmp(key.mv_data, first, 32) == 0) {
+	while (mdb_cursor_get(cursor, &key, &value, op) == 0 &&
+	    key.mv_size == ROW_BYTES && memcmp(key.mv_data, first, 32) == 0) {
 		gs_buf_add(ids, (const uint8_t *)key.mv_data + 32, 32);
 		op = MDB_NEXT;
 	}
@@ -237,8 +243,9 @@ gs_store_trim_waiters(struct gs_txn *txn, int64_t max_bytes, int64_t now_s, bool
 		if (too_many && txn->ground_bytes > low_bytes)
 			ok = gs_store_waiter_del(txn, ages[i].id, err) &&
 			    gs_store_forget(txn, ages[i].id, err);
-		else if (ages[i].whole && (ages[i].until < now_s ||
-			    (too_whole && txn->waiting_bytes > low_bytes)))
+		else if (ages[i].whole &&
+		    (ages[i].until < now_s ||
+			(too_whole && txn->waiting_bytes > low_bytes)))
 			ok = drop_body(txn, ages[i].id, err);
 	}
 	free(ages);

@@ -110,7 +110,8 @@ seek_lane(const struct merge *merge, struct lane *lane)
 
 	make_start(merge, lane->kind, start);
 	rc = mdb_cursor_get(lane->cursor, &key, &value, MDB_SET_RANGE);
-	if (merge->walk->newest_first) { /* SET_RANGE is at or behind: step back unless at */
+	if (merge->walk
+		->newest_first) { /* SET_RANGE is at or behind: step back unless at */
 		bool is_at = rc == 0 && key.mv_size == sizeof(start) &&
 		    memcmp(key.mv_data, start, sizeof(start)) == 0 && !merge->has_last;
 
@@ -130,7 +131,8 @@ static bool
 add_lane(struct merge *merge, uint16_t kind, struct gs_err *err)
 {
 	struct lane lane = { .kind = kind };
-	int rc = mdb_cursor_open(merge->txn->txn, merge->txn->store->dbs[DB_KIND], &lane.cursor);
+	int rc = mdb_cursor_open(merge->txn->txn, merge->txn->store->dbs[DB_KIND],
+	    &lane.cursor);
 
 	if (rc != 0)
 		return store_fail(merge->txn->store, rc, err);
@@ -138,7 +140,8 @@ add_lane(struct merge *merge, uint16_t kind, struct gs_err *err)
 		mdb_cursor_close(lane.cursor);
 		return true;
 	}
-	merge->heap = gs_mem_more(merge->heap, merge->num, &merge->cap, sizeof(*merge->heap));
+	merge->heap =
+	    gs_mem_more(merge->heap, merge->num, &merge->cap, sizeof(*merge->heap));
 	merge->heap[merge->num++] = lane;
 	return true;
 }
@@ -149,7 +152,8 @@ add_all_kinds(struct merge *merge, struct gs_err *err)
 {
 	MDB_cursor *cursor;
 	uint32_t kind = 0;
-	int rc = mdb_cursor_open(merge->txn->txn, merge->txn->store->dbs[DB_KIND], &cursor);
+	int rc =
+	    mdb_cursor_open(merge->txn->txn, merge->txn->store->dbs[DB_KIND], &cursor);
 	bool ok = true;
 
 	if (rc != 0)
@@ -160,7 +164,8 @@ add_all_kinds(struct merge *merge, struct gs_err *err)
 		MDB_val value;
 
 		(void)put_u16(start, (uint16_t)kind);
-		if (mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE) != 0 || key.mv_size < 2)
+		if (mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE) != 0 ||
+		    key.mv_size < 2)
 			break;
 		kind = take_u16(key.mv_data);
 		ok = add_lane(merge, (uint16_t)kind, err);
@@ -235,7 +240,8 @@ copy_row(struct chunk *chunk, const struct gs_row *row)
 {
 	struct gs_row *copy;
 
-	chunk->rows = gs_mem_more(chunk->rows, chunk->num, &chunk->cap, sizeof(*chunk->rows));
+	chunk->rows =
+	    gs_mem_more(chunk->rows, chunk->num, &chunk->cap, sizeof(*chunk->rows));
 	copy = &chunk->rows[chunk->num++];
 	*copy = *row;
 	gs_buf_add(&chunk->text, row->from.ptr, row->from.len + row->json.len);
@@ -285,8 +291,8 @@ hand_over(struct chunk *chunk, gs_row_fn *fn, void *arg)
 }
 
 bool
-gs_store_walk(struct gs_store *store, const struct gs_walk *walk, gs_row_fn *fn, void *arg,
-    struct gs_err *err)
+gs_store_walk(struct gs_store *store, const struct gs_walk *walk, gs_row_fn *fn,
+    void *arg, struct gs_err *err)
 {
 	struct merge merge = { .walk = walk };
 	struct chunk chunk = { 0 };
@@ -314,11 +320,13 @@ gs_store_walk(struct gs_store *store, const struct gs_walk *walk, gs_row_fn *fn,
 static bool
 is_tag_row(MDB_val key, const uint8_t *prefix, size_t len)
 {
-	return key.mv_size == len + TAG_TAIL_BYTES && memcmp(key.mv_data, prefix, len) == 0;
+	return key.mv_size == len + TAG_TAIL_BYTES &&
+	    memcmp(key.mv_data, prefix, len) == 0;
 }
 
 bool
-gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_row_fn *fn, void *arg)
+gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_row_fn *fn,
+    void *arg)
 {
 	uint8_t prefix[TAG_KEY_BYTES];
 	size_t len = row_tag_prefix(prefix, letter, value);
@@ -331,8 +339,8 @@ gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_row_fn 
 	if (mdb_cursor_open(txn->txn, txn->store->dbs[DB_TAG], &cursor) != 0)
 		return false;
 	/* dates are below 2^53, so a longer value without NUL stands behind all rows of this one */
-	while (go_on && mdb_cursor_get(cursor, &key, &found, op) == 0 && key.mv_size >= len &&
-	    memcmp(key.mv_data, prefix, len) == 0) {
+	while (go_on && mdb_cursor_get(cursor, &key, &found, op) == 0 &&
+	    key.mv_size >= len && memcmp(key.mv_data, prefix, len) == 0) {
 		struct gs_row row;
 
 		if (key.mv_size > len && ((const uint8_t *)key.mv_data)[len] != 0)
@@ -349,7 +357,8 @@ gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_row_fn 
 /* --- roots --- */
 
 static bool
-list_expired(struct gs_txn *txn, int64_t now_s, struct gs_map *expired, struct gs_err *err)
+list_expired(struct gs_txn *txn, int64_t now_s, struct gs_map *expired,
+    struct gs_err *err)
 {
 	MDB_cursor *cursor;
 	MDB_val key, value;
@@ -358,9 +367,10 @@ list_expired(struct gs_txn *txn, int64_t now_s, struct gs_map *expired, struct g
 
 	if (rc != 0)
 		return store_fail(txn->store, rc, err);
-	while (mdb_cursor_get(cursor, &key, &value, op) == 0 && key.mv_size == EXPIRY_KEY_BYTES &&
-	    (int64_t)take_u64(key.mv_data) <= now_s) {
-		(void)gs_map_add(expired, (struct gs_str){ (const char *)key.mv_data + 8, 32 });
+	while (mdb_cursor_get(cursor, &key, &value, op) == 0 &&
+	    key.mv_size == EXPIRY_KEY_BYTES && (int64_t)take_u64(key.mv_data) <= now_s) {
+		(void)gs_map_add(expired,
+		    (struct gs_str){ (const char *)key.mv_data + 8, 32 });
 		op = MDB_NEXT;
 	}
 	mdb_cursor_close(cursor);
@@ -369,14 +379,16 @@ list_expired(struct gs_txn *txn, int64_t now_s, struct gs_map *expired, struct g
 
 /* Values over TAG_VALUE_BYTES are hashed in the key: their refs stand in the event. */
 static bool
-tell_long_refs(struct gs_txn *txn, uint64_t sequence, MDB_val key, gs_root_fn *fn, void *arg)
+tell_long_refs(struct gs_txn *txn, uint64_t sequence, MDB_val key, gs_root_fn *fn,
+    void *arg)
 {
 	struct gs_row row;
 	uint8_t made[TAG_KEY_BYTES];
 	size_t i;
 
 	if (!row_get(txn, sequence, &row) ||
-	    gs_event_parse(&txn->scratch, row.json.ptr, row.json.len, NULL) != GS_EVENT_OK)
+	    gs_event_parse(&txn->scratch, row.json.ptr, row.json.len, NULL) !=
+		GS_EVENT_OK)
 		return true;
 	for (i = 0; i < txn->scratch.num_tags; i++) {
 		struct gs_str value = gs_tag_value(&txn->scratch.tags[i]);
@@ -400,11 +412,13 @@ tell_root(struct gs_txn *txn, MDB_val key, MDB_val value, gs_root_fn *fn, void *
 
 	if (ref.len > 0 && bytes[1] == TAG_HASHED)
 		return tell_long_refs(txn, take_u64(value.mv_data), key, fn, arg);
-	return !gs_address_is_repo(ref) || fn(ref, tail + 8, (int64_t)take_u64(tail), arg);
+	return !gs_address_is_repo(ref) ||
+	    fn(ref, tail + 8, (int64_t)take_u64(tail), arg);
 }
 
 bool
-gs_store_roots(struct gs_txn *txn, int64_t now_s, gs_root_fn *fn, void *arg, struct gs_err *err)
+gs_store_roots(struct gs_txn *txn, int64_t now_s, gs_root_fn *fn, void *arg,
+    struct gs_err *err)
 {
 	struct gs_map *expired = gs_map_new();
 	MDB_val key = VAL("a", 1);
@@ -421,8 +435,10 @@ gs_store_roots(struct gs_txn *txn, int64_t now_s, gs_root_fn *fn, void *arg, str
 		const char *id = (const char *)key.mv_data + key.mv_size - 32;
 
 		op = MDB_NEXT;
-		if (key.mv_size <= TAG_TAIL_BYTES || value.mv_size != SEQUENCE_BYTES + 2 ||
-		    !gs_kind_is_root(take_u16((const uint8_t *)value.mv_data + SEQUENCE_BYTES)) ||
+		if (key.mv_size <= TAG_TAIL_BYTES ||
+		    value.mv_size != SEQUENCE_BYTES + 2 ||
+		    !gs_kind_is_root(take_u16((const uint8_t *)value.mv_data +
+			SEQUENCE_BYTES)) ||
 		    gs_map_find(expired, (struct gs_str){ id, 32 }) != NULL)
 			continue;
 		if (!tell_root(txn, key, value, fn, arg))

@@ -22,12 +22,14 @@ struct gs_intake {
 	struct gs_closure *closure; /* who is followed; NULL without policy */
 	struct gs_txn *txn;	    /* of the call that is under way */
 	struct gs_answer answer;
-	struct gs_buf freed; /* grounds (32 bytes each) whose waiters are to be judged again */
+	struct gs_buf
+	    freed; /* grounds (32 bytes each) whose waiters are to be judged again */
 	struct gs_event waiter;
-	uint64_t run;		   /* 0: not begun */
-	bool has_settled;	   /* a txn of this run was committed */
+	uint64_t run;	  /* 0: not begun */
+	bool has_settled; /* a txn of this run was committed */
 	bool has_swept;
-	struct range *ranges;	   /* sequences of this run, a range a txn; the last one is open */
+	struct range
+	    *ranges; /* sequences of this run, a range a txn; the last one is open */
 	size_t num_ranges, cap_ranges;
 	struct gs_tally delta; /* since the last commit */
 };
@@ -202,8 +204,8 @@ is_maintainer(void *arg, const uint8_t pubkey[static 32], struct gs_str d)
 static void
 judge(struct gs_intake *intake, const struct gs_event *event)
 {
-	struct gs_policy_view view = { has_event, had_event, has_author, has_address, is_followed,
-		is_maintainer, intake };
+	struct gs_policy_view view = { has_event, had_event, has_author, has_address,
+		is_followed, is_maintainer, intake };
 
 	gs_policy_judge(intake->policy, &view, event, &intake->answer);
 }
@@ -229,8 +231,8 @@ free_maintainer(const uint8_t pubkey[static 32], struct gs_str d, void *arg)
 static void
 free_address(struct gs_intake *intake, const struct gs_event *event)
 {
-	struct gs_str d = gs_kind_is_addressable(event->kind) ? gs_event_d(event) :
-	    (struct gs_str){ "", 0 };
+	struct gs_str d = gs_kind_is_addressable(event->kind) ? gs_event_d(event)
+							      : (struct gs_str){ "", 0 };
 	struct gs_buf address = GS_BUF_INIT;
 	gs_ground ground;
 
@@ -255,8 +257,8 @@ free_by(struct gs_intake *intake, const struct gs_event *event)
 	if (gs_kind_is_replaceable(event->kind) || gs_kind_is_addressable(event->kind))
 		free_address(intake, event);
 	if (event->kind == GS_KIND_ANNOUNCEMENT)
-		gs_closure_each(intake->closure, intake->txn, gs_event_d(event), free_maintainer,
-		    intake);
+		gs_closure_each(intake->closure, intake->txn, gs_event_d(event),
+		    free_maintainer, intake);
 }
 
 /* --- taking in --- */
@@ -268,7 +270,8 @@ store_event(struct gs_intake *intake, const struct gs_event *event, struct gs_st
 	struct gs_store_ops ops = { count_removed, intake };
 	struct gs_put put = { .from = from, .now_s = now_s, .ops = &ops };
 
-	put.vanish = event->kind == GS_KIND_VANISH && gs_policy_is_vanish(intake->policy, event);
+	put.vanish =
+	    event->kind == GS_KIND_VANISH && gs_policy_is_vanish(intake->policy, event);
 	if (!gs_store_put(intake->txn, event, &put, known, err))
 		return false;
 	if (intake->policy == NULL) /* what waits can't be judged now */
@@ -286,7 +289,8 @@ is_spent(const struct gs_event *event, int64_t now_s)
 {
 	int64_t expires_at = gs_event_expiration(event);
 
-	return expires_at >= 0 && expires_at <= now_s && !gs_kind_is_replaceable(event->kind) &&
+	return expires_at >= 0 && expires_at <= now_s &&
+	    !gs_kind_is_replaceable(event->kind) &&
 	    !gs_kind_is_addressable(event->kind) && event->kind != GS_KIND_DELETION &&
 	    event->kind != GS_KIND_VANISH;
 }
@@ -332,14 +336,14 @@ take_in(struct gs_intake *intake, const struct gs_event *event, struct gs_str fr
 	}
 	*known = GS_KNOWN_REJECTED;
 	count_reason(&intake->delta, gs_str_of(intake->answer.reason), 1);
-	return gs_store_judge(intake->txn, event, *known, gs_str_of(intake->answer.reason),
-	    now_s + GS_WAITING_S, err);
+	return gs_store_judge(intake->txn, event, *known,
+	    gs_str_of(intake->answer.reason), now_s + GS_WAITING_S, err);
 }
 
 /* The event is unknown again, as if it came in now. */
 static bool
-unwait(struct gs_intake *intake, const struct gs_waiter *waiter, const uint8_t id[static 32],
-    struct gs_err *err)
+unwait(struct gs_intake *intake, const struct gs_waiter *waiter,
+    const uint8_t id[static 32], struct gs_err *err)
 {
 	if (waiter->run == intake->run)
 		intake->delta.waiting--;
@@ -361,7 +365,8 @@ rejudge(struct gs_intake *intake, const uint8_t id[static 32], bool force, int64
 		return true;
 	if (waiter.json.len == 0) /* the id alone is left: the next history brings it */
 		return unwait(intake, &waiter, id, err);
-	if (gs_event_parse(&intake->waiter, waiter.json.ptr, waiter.json.len, err) != GS_EVENT_OK)
+	if (gs_event_parse(&intake->waiter, waiter.json.ptr, waiter.json.len, err) !=
+	    GS_EVENT_OK)
 		return gs_fail_in(err, "a waiting event is damaged (see stat --check)");
 	if (!force) {
 		judge(intake, &intake->waiter);
@@ -369,7 +374,8 @@ rejudge(struct gs_intake *intake, const uint8_t id[static 32], bool force, int64
 			return true;
 	}
 	if (!unwait(intake, &waiter, id, err) ||
-	    !take_in(intake, &intake->waiter, (struct gs_str){ "", 0 }, now_s, &known, err))
+	    !take_in(intake, &intake->waiter, (struct gs_str){ "", 0 }, now_s, &known,
+		err))
 		return false;
 	(*counter_of(&intake->delta, known))++;
 	return true;
@@ -390,7 +396,8 @@ follow_freed(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
 		gs_buf_clear(&ids);
 		gs_store_waiters(intake->txn, ground, &ids);
 		for (i = 0; ok && i < ids.len; i += 32)
-			ok = rejudge(intake, (const uint8_t *)ids.data + i, false, now_s, err);
+			ok = rejudge(intake, (const uint8_t *)ids.data + i, false, now_s,
+			    err);
 	}
 	gs_buf_clear(&intake->freed);
 	gs_buf_fini(&ids);
@@ -398,16 +405,18 @@ follow_freed(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
 }
 
 bool
-gs_intake_offer(struct gs_intake *intake, struct gs_txn *txn, const struct gs_event *event,
-    struct gs_str from, int64_t now_s, enum gs_known *known, struct gs_err *err)
+gs_intake_offer(struct gs_intake *intake, struct gs_txn *txn,
+    const struct gs_event *event, struct gs_str from, int64_t now_s, enum gs_known *known,
+    struct gs_err *err)
 {
 	intake->txn = txn;
 	intake->delta.read++;
 	*known = gs_store_known(txn, event->id);
 	/* without a policy what only policy kept out is let in */
 	if (*known == GS_KNOWN_REJECTED || *known == GS_KNOWN_WAITING) {
-		if (intake->policy == NULL && (!gs_store_waiter_del(txn, event->id, err) ||
-		    !gs_store_forget(txn, event->id, err)))
+		if (intake->policy == NULL &&
+		    (!gs_store_waiter_del(txn, event->id, err) ||
+			!gs_store_forget(txn, event->id, err)))
 			return false;
 		if (intake->policy == NULL)
 			*known = GS_UNKNOWN;
@@ -467,13 +476,14 @@ open_range(struct gs_intake *intake, const struct gs_txn *txn)
 			return;
 		}
 	}
-	intake->ranges = gs_mem_more(intake->ranges, intake->num_ranges, &intake->cap_ranges,
-	    sizeof(*intake->ranges));
+	intake->ranges = gs_mem_more(intake->ranges, intake->num_ranges,
+	    &intake->cap_ranges, sizeof(*intake->ranges));
 	intake->ranges[intake->num_ranges++] = range;
 }
 
 bool
-gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s, struct gs_err *err)
+gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
+    struct gs_err *err)
 {
 	struct gs_store_ops ops = { count_removed, intake };
 
@@ -490,7 +500,8 @@ gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s, str
 }
 
 bool
-gs_intake_trim(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s, struct gs_err *err)
+gs_intake_trim(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
+    struct gs_err *err)
 {
 	bool sweep = !intake->has_swept;
 

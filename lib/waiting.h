@@ -7,9 +7,10 @@
 
 #include "store.h"
 
-#define GS_WAITING_BYTES (INT64_C(64) << 20)   /* of waiting events kept whole; beyond: the id alone */
+#define GS_WAITING_BYTES \
+	(INT64_C(64) << 20) /* of waiting events kept whole; beyond: the id alone */
 #define GS_WAITING_S (INT64_C(7) * 86400)
-#define GS_JUDGED_ROWS 1000000		      /* remembered ids, oldest out */
+#define GS_JUDGED_ROWS 1000000 /* remembered ids, oldest out */
 
 /*
  * Counts of one run: read + freed = stored + duplicate + replaced + deleted + expired +
@@ -17,11 +18,11 @@
  */
 struct gs_tally {
 	uint64_t read, stored, duplicate, replaced, deleted, expired, waiting;
-	uint64_t rejected;		       /* sum of reasons */
-	uint64_t invalid[5];		       /* by enum gs_event_fault */
-	uint64_t freed;			       /* that waited since an earlier run, judged anew now */
-	uint64_t removed;		       /* earlier stored ones that left now */
-	struct gs_map *reasons;		       /* rejected: reason -> uint64_t *, made when needed */
+	uint64_t rejected;	/* sum of reasons */
+	uint64_t invalid[5];	/* by enum gs_event_fault */
+	uint64_t freed;		/* that waited since an earlier run, judged anew now */
+	uint64_t removed;	/* earlier stored ones that left now */
+	struct gs_map *reasons; /* rejected: reason -> uint64_t *, made when needed */
 };
 void gs_tally_fini(struct gs_tally *tally);
 void gs_tally_add(struct gs_tally *into, const struct gs_tally *from);
@@ -32,12 +33,15 @@ struct gs_intake *gs_intake_new(struct gs_store *store, const struct gs_policy *
 void gs_intake_free(struct gs_intake *intake);
 
 /* First in every write txn: a changed policy judges anew what waits; what expired leaves. */
-bool gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s, struct gs_err *err) GS_MUST;
+bool gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
+    struct gs_err *err) GS_MUST;
 /* One verified event; what it frees is judged in the same txn.  *known is its own fate. */
-bool gs_intake_offer(struct gs_intake *intake, struct gs_txn *txn, const struct gs_event *event,
-    struct gs_str from, int64_t now_s, enum gs_known *known, struct gs_err *err) GS_MUST;
+bool gs_intake_offer(struct gs_intake *intake, struct gs_txn *txn,
+    const struct gs_event *event, struct gs_str from, int64_t now_s, enum gs_known *known,
+    struct gs_err *err) GS_MUST;
 /* Before each commit: keeps waiting and judged within their caps. */
-bool gs_intake_trim(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s, struct gs_err *err) GS_MUST;
+bool gs_intake_trim(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
+    struct gs_err *err) GS_MUST;
 /* After a commit: adds what was counted since the last one to tally (kept out when the txn was given up). */
 void gs_intake_settle(struct gs_intake *intake, bool committed, struct gs_tally *tally);
 

@@ -24,15 +24,17 @@ made_key(char hex[static MADE_HEX], int who)
 
 /* An event of person who; tags as JSON, in which ' stands for ". */
 static inline void
-make_event(struct gs_event *event, unsigned kind, int who, int64_t created_at, const char *tags)
+make_event(struct gs_event *event, unsigned kind, int who, int64_t created_at,
+    const char *tags)
 {
 	struct gs_buf text = GS_BUF_INIT, scratch = GS_BUF_INIT;
 	char key[MADE_HEX];
 	enum gs_event_fault fault;
 
 	gs_buf_printf(&text,
-	    "{\"id\":\"%064d\",\"pubkey\":\"%s\",\"created_at\":%lld,\"kind\":%u,\"tags\":", 0,
-	    made_key(key, who), (long long)created_at, kind);
+	    "{\"id\":\"%064d\",\"pubkey\":\"%s\",\"created_at\":%lld,\"kind\":%u,"
+	    "\"tags\":",
+	    0, made_key(key, who), (long long)created_at, kind);
 	for (const char *c = tags; *c != '\0'; c++)
 		gs_buf_add_char(&text, *c == '\'' ? '"' : *c);
 	gs_buf_printf(&text, ",\"content\":\"\",\"sig\":\"%0128d\"}", 0);

@@ -308,7 +308,8 @@ list_root(struct gs_str ref, const uint8_t id[static 32], int64_t created_at, vo
 {
 	struct listing *listing = arg;
 
-	gs_buf_printf(&listing->text, "%zu %02x %lld\n", ref.len, id[0], (long long)created_at);
+	gs_buf_printf(&listing->text, "%zu %02x %lld\n", ref.len, id[0],
+	    (long long)created_at);
 	return true;
 }
 
@@ -324,8 +325,8 @@ roots_come_from_the_index(void **state)
 	struct gs_err err;
 
 	(void)state;
-	gs_buf_printf(&tags, "[['a','30617:%s:x'],['a','npub1/x'],['a','30617:%s:",
-	    made_key(key, 1), key);
+	gs_buf_printf(&tags,
+	    "[['a','30617:%s:x'],['a','npub1/x'],['a','30617:%s:", made_key(key, 1), key);
 	for (int i = 0; i < 300; i++)
 		gs_buf_add_char(&tags, 'l');
 	gs_buf_add_str(&tags, "']]");
@@ -341,7 +342,8 @@ roots_come_from_the_index(void **state)
 	txn = gs_store_read(store, &err);
 	assert_true(gs_store_roots(txn, NOW + 5, list_root, &listing, &err));
 	gs_txn_end(txn);
-	(void)snprintf(want, sizeof(want), "72 %02x 10\n371 %02x 10\n", e[0].id[0], e[0].id[0]);
+	(void)snprintf(want, sizeof(want), "72 %02x 10\n371 %02x 10\n", e[0].id[0],
+	    e[0].id[0]);
 	assert_string_equal(listing.text.data, want);
 	gs_buf_fini(&listing.text);
 	gs_buf_fini(&tags);

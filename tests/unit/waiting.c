@@ -38,8 +38,8 @@ scratch(void)
 
 /* One run of an intake over the events in this order; a txn each. */
 static void
-take(struct gs_store *store, const struct gs_policy *policy, struct gs_event *const *events,
-    size_t num, struct gs_tally *tally)
+take(struct gs_store *store, const struct gs_policy *policy,
+    struct gs_event *const *events, size_t num, struct gs_tally *tally)
 {
 	struct gs_intake *intake = gs_intake_new(store, policy);
 	struct gs_err err;
@@ -50,8 +50,8 @@ take(struct gs_store *store, const struct gs_policy *policy, struct gs_event *co
 
 		assert_non_null(txn);
 		assert_true(gs_intake_begin(intake, txn, NOW, &err));
-		assert_true(gs_intake_offer(intake, txn, events[i], gs_str_of(""), NOW, &known,
-		    &err));
+		assert_true(gs_intake_offer(intake, txn, events[i], gs_str_of(""), NOW,
+		    &known, &err));
 		assert_true(gs_intake_trim(intake, txn, NOW, &err));
 		assert_true(gs_txn_commit(txn, &err));
 		gs_intake_settle(intake, true, tally);
@@ -83,8 +83,8 @@ export_all(struct gs_store *store)
 static uint64_t
 sum_of(const struct gs_tally *t)
 {
-	return t->stored + t->duplicate + t->replaced + t->deleted + t->expired + t->waiting +
-	    t->rejected;
+	return t->stored + t->duplicate + t->replaced + t->deleted + t->expired +
+	    t->waiting + t->rejected;
 }
 
 static void
@@ -184,10 +184,11 @@ maintainers_are_found(void **state)
 	char key[MADE_HEX], tags[400];
 
 	(void)state;
-	(void)snprintf(tags, sizeof(tags), "[['d','r']," LISTED ",['maintainers','x','%s']]",
-	    made_key(key, 2));
+	(void)snprintf(tags, sizeof(tags),
+	    "[['d','r']," LISTED ",['maintainers','x','%s']]", made_key(key, 2));
 	make_event(&e[0], 30617, 1, 10, tags);
-	(void)snprintf(tags, sizeof(tags), "[['d','r'],['maintainers','%s']]", made_key(key, 3));
+	(void)snprintf(tags, sizeof(tags), "[['d','r'],['maintainers','%s']]",
+	    made_key(key, 3));
 	make_event(&e[1], 30617, 2, 10, tags); /* does not list us */
 	make_event(&e[2], 30618, 3, 10, "[['d','r']]");
 	make_event(&e[3], 30618, 4, 10, "[['d','r']]"); /* nobody named 4 */
@@ -222,7 +223,8 @@ deletions_wait_for_what_they_act_on(void **state)
 	make_event(&e[1], 1621, 2, 5, tags);
 	(void)snprintf(tags, sizeof(tags), "[['e','%s']]", made_id(id, &e[1]));
 	make_event(&e[2], 5, 2, 6, tags);
-	make_event(&e[3], 5, 2, 6, "[['e','00'],['a','30617:x:y']]"); /* of nothing of ours */
+	make_event(&e[3], 5, 2, 6,
+	    "[['e','00'],['a','30617:x:y']]"); /* of nothing of ours */
 	assert_any_order(e, 4, 2);
 	fini_all(e, 4);
 }
@@ -368,7 +370,8 @@ waiting_stays_within_its_bytes(void **state)
 	make_event(&event, 1621, 2, 0, "[]");
 	(void)snprintf(tags, sizeof(tags), "[['a','30617:%s:r'],['n','0']]", key);
 	for (int i = 0; i < 50; i++) {
-		(void)snprintf(tags, sizeof(tags), "[['a','30617:%s:r'],['n','%d']]", key, i);
+		(void)snprintf(tags, sizeof(tags), "[['a','30617:%s:r'],['n','%d']]", key,
+		    i);
 		make_event(&event, 1621, 2, i, tags);
 		take(store, &policy, &order, 1, &tally);
 	}
