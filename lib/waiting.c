@@ -36,71 +36,6 @@ struct gs_intake {
 
 /* --- counting --- */
 
-void
-gs_tally_fini(struct gs_tally *tally)
-{
-	gs_map_free(tally->reasons, free);
-	tally->reasons = NULL;
-}
-
-static void
-count_reason(struct gs_tally *tally, struct gs_str reason, uint64_t num)
-{
-	struct gs_map_entry *entry;
-
-	if (tally->reasons == NULL)
-		tally->reasons = gs_map_new();
-	entry = gs_map_add(tally->reasons, reason);
-	if (entry->value == NULL)
-		entry->value = gs_mem_new(sizeof(uint64_t));
-	*(uint64_t *)entry->value += num;
-}
-
-void
-gs_tally_add(struct gs_tally *into, const struct gs_tally *from)
-{
-	struct gs_map_entry *entry;
-	size_t at = 0, i;
-
-	into->read += from->read;
-	into->stored += from->stored;
-	into->duplicate += from->duplicate;
-	into->replaced += from->replaced;
-	into->deleted += from->deleted;
-	into->expired += from->expired;
-	into->waiting += from->waiting;
-	into->rejected += from->rejected;
-	into->freed += from->freed;
-	into->removed += from->removed;
-	for (i = 0; i < sizeof(into->invalid) / sizeof(into->invalid[0]); i++)
-		into->invalid[i] += from->invalid[i];
-	while (from->reasons != NULL && (entry = gs_map_next(from->reasons, &at)) != NULL)
-		count_reason(into, entry->key, *(const uint64_t *)entry->value);
-}
-
-/* The counter of a fate; NULL for GS_UNKNOWN. */
-static uint64_t *
-counter_of(struct gs_tally *tally, enum gs_known known)
-{
-	switch (known) {
-	case GS_KNOWN_STORED:
-		return &tally->stored;
-	case GS_KNOWN_WAITING:
-		return &tally->waiting;
-	case GS_KNOWN_REJECTED:
-		return &tally->rejected;
-	case GS_KNOWN_DELETED:
-		return &tally->deleted;
-	case GS_KNOWN_SUPERSEDED:
-		return &tally->replaced;
-	case GS_KNOWN_EXPIRED:
-		return &tally->expired;
-	case GS_UNKNOWN:
-		break;
-	}
-	return NULL;
-}
-
 static bool
 is_of_this_run(const struct gs_intake *intake, uint64_t sequence)
 {
@@ -130,7 +65,7 @@ count_removed(const struct gs_row *row, enum gs_known why, void *arg)
 		return;
 	}
 	intake->delta.stored--;
-	(*counter_of(&intake->delta, why))++;
+	(*gs_tally_counter(&intake->delta, why))++;
 }
 
 void
@@ -335,7 +270,7 @@ take_in(struct gs_intake *intake, const struct gs_event *event, struct gs_str fr
 		break;
 	}
 	*known = GS_KNOWN_REJECTED;
-	count_reason(&intake->delta, gs_str_of(intake->answer.reason), 1);
+	gs_tally_reason(&intake->delta, gs_str_of(intake->answer.reason), 1);
 	return gs_store_judge(intake->txn, event, *known,
 	    gs_str_of(intake->answer.reason), now_s + GS_WAITING_S, err);
 }
@@ -377,7 +312,7 @@ rejudge(struct gs_intake *intake, const uint8_t id[static 32], bool force, int64
 	    !take_in(intake, &intake->waiter, (struct gs_str){ "", 0 }, now_s, &known,
 		err))
 		return false;
-	(*counter_of(&intake->delta, known))++;
+	(*gs_tally_counter(&intake->delta, known))++;
 	return true;
 }
 
@@ -427,7 +362,7 @@ gs_intake_offer(struct gs_intake *intake, struct gs_txn *txn,
 	}
 	if (!take_in(intake, event, from, now_s, known, err))
 		return false;
-	(*counter_of(&intake->delta, *known))++;
+	(*gs_tally_counter(&intake->delta, *known))++;
 	return follow_freed(intake, now_s, err);
 }
 

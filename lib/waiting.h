@@ -6,26 +6,12 @@
 #define GS_WAITING_H
 
 #include "store.h"
+#include "tally.h"
 
 #define GS_WAITING_BYTES \
 	(INT64_C(64) << 20) /* of waiting events kept whole; beyond: the id alone */
 #define GS_WAITING_S (INT64_C(7) * 86400)
 #define GS_JUDGED_ROWS 1000000 /* remembered ids, oldest out */
-
-/*
- * Counts of one run: read + freed = stored + duplicate + replaced + deleted + expired +
- * waiting + rejected + invalid; each is what became of the event by now.
- */
-struct gs_tally {
-	uint64_t read, stored, duplicate, replaced, deleted, expired, waiting;
-	uint64_t rejected;	/* sum of reasons */
-	uint64_t invalid[5];	/* by enum gs_event_fault */
-	uint64_t freed;		/* that waited since an earlier run, judged anew now */
-	uint64_t removed;	/* earlier stored ones that left now */
-	struct gs_map *reasons; /* rejected: reason -> uint64_t *, made when needed */
-};
-void gs_tally_fini(struct gs_tally *tally);
-void gs_tally_add(struct gs_tally *into, const struct gs_tally *from);
 
 /* policy NULL: every valid event is stored, nothing waits. */
 struct gs_intake;
