@@ -8,29 +8,57 @@
 #include "waiting.h"
 
 #define GS_INGEST_COMMIT_EVENTS 10000
+/* With commit_when_idle, and between the flushes of gs_ingest_feed. */
+#define GS_INGEST_COMMIT_MS 200
+/* A frame and escapes make a line longer than its event. */
+#define GS_INGEST_LINE_BYTES ((size_t)2 * GS_EVENT_BYTES)
+#define GS_INGEST_WORKERS 256
 
 struct gs_ingest_options {
-	unsigned workers;	   /* 0: one a core */
-	bool commit_when_idle;	   /* when the queue is empty; else only when full or flushed */
-	int64_t now_s;		   /* fixed time for expiry, or -1: the clock */
+	unsigned workers;		/* 0: one a core; at most GS_INGEST_WORKERS */
+	bool commit_when_idle;		/* else only when the group is full, or flushed */
+	int64_t now_s;			/* fixed time for expiry, or -1: the clock */
 	const struct gs_policy *policy; /* NULL: store every valid event */
 	/*
-	 * Called from the writer thread.  bad: a line that is no valid event (number is the
-	 * pusher's).  committed: after each commit, with the totals so far.
+	 * Called from the writer thread.  bad: a line that is no valid event (number is
+	 * the pusher's).  committed: after each commit that took lines, with the totals.
 	 */
-	void (*bad)(uint64_t number, enum gs_event_fault fault, const char *why, void *arg);
+	void (*bad)(uint64_t number, enum gs_event_fault fault, const char *why,
+	    void *arg);
 	void (*committed)(const struct gs_tally *tally, void *arg);
 	void *arg;
 };
 
 struct gs_ingest;
-struct gs_ingest *gs_ingest_new(struct gs_store *store, const struct gs_ingest_options *options, struct gs_err *err) GS_MUST;
-/* Copies the line: a bare event or an ["EVENT",...] frame.  Waits while the queue is full; false after a fault (see finish). */
+struct gs_ingest *gs_ingest_new(struct gs_store *store,
+    const struct gs_ingest_options *options, struct gs_err *err) GS_MUST;
+/*
+ * Copies the line: a bare event or an ["EVENT",...] frame; over GS_INGEST_LINE_BYTES it
+ * counts as invalid.  Waits while the queue is full; false after a fault (see finish).
+ */
 bool gs_ingest_push(struct gs_ingest *ingest, struct gs_str line, uint64_t number);
 /* Commits all that was pushed before, without waiting for it. */
 void gs_ingest_flush(struct gs_ingest *ingest);
-/* Commits, ends the threads; tally holds what was committed.  False: a fault stopped it, err says which. */
-bool gs_ingest_finish(struct gs_ingest *ingest, struct gs_tally *tally, struct gs_err *err) GS_MUST;
-void gs_ingest_free(struct gs_ingest *ingest);
+/*
+ * Commits, ends the threads; tally (initialised by the caller) gets what was committed.
+ * False: a fault stopped it, err says which.
+ */
+bool gs_ingest_finish(struct gs_ingest *ingest, struct gs_tally *tally,
+    struct gs_err *err) GS_MUST;
+void gs_ingest_free(struct gs_ingest
+	*ingest); /* without finish: what is not committed is given up */
+
+/* How the reading of a stream ended. */
+enum gs_feed {
+	GS_FEED_END,	 /* all was read, or the ingest has a fault that finish tells */
+	GS_FEED_STOPPED, /* stop_fd became readable */
+	GS_FEED_FAILED,	 /* reading failed: err, GS_EIO */
+};
+/*
+ * Pushes each line of fd that is not blank.  A pipe that pauses is flushed, so that a
+ * live stream is committed promptly.  stop_fd (-1: none) ends it when readable.
+ */
+enum gs_feed gs_ingest_feed(struct gs_ingest *ingest, int fd, int stop_fd,
+    struct gs_err *err) GS_MUST;
 
 #endif
