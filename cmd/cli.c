@@ -16,6 +16,8 @@
 
 #define MAX_OPTIONS 40
 #define MESSAGE_BYTES 2048
+#define PROGRESS_MS 200
+#define CLEAR_LINE "\r\033[K"
 #define LONG_ONLY 256 /* getopt values of options without a letter begin here */
 #define LIST_BYTES ((size_t)16 << 20) /* of a --follow file */
 #define SHOWN_BAD 20		      /* lines: more of them say nothing new */
@@ -189,7 +191,8 @@ print_message(const struct cli *cli, const char *fmt, va_list ap)
 	char text[MESSAGE_BYTES];
 
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	(void)fprintf(stderr, "%s: %s\n", cli->name, text);
+	(void)fprintf(stderr, "%s%s: %s\n", cli->progress_ms != 0 ? CLEAR_LINE : "",
+	    cli->name, text);
 }
 
 void
@@ -365,8 +368,19 @@ cli_end(struct cli *cli, int code, int closed)
 	return GS_EIO;
 }
 
-bool
-cli_wants_progress(const struct cli *cli)
+void
+cli_progress(struct cli *cli, const char *fmt, ...)
 {
-	return cli->loud >= 0 && isatty(STDERR_FILENO) == 1;
+	int64_t now_ms = gs_clock_now().mono_ms;
+	char text[MESSAGE_BYTES];
+	va_list ap;
+
+	if (cli->loud < 0 || isatty(STDERR_FILENO) != 1 ||
+	    now_ms - cli->progress_ms < PROGRESS_MS)
+		return;
+	cli->progress_ms = now_ms;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	(void)fprintf(stderr, CLEAR_LINE "%s", text);
 }

@@ -23,7 +23,8 @@ struct cli {
 	struct gs_out out; /* stdout */
 	int argc;
 	char **argv;
-	int at; /* after cli_option said -1: index of the first operand */
+	int at;		     /* after cli_option said -1: index of the first operand */
+	int64_t progress_ms; /* when progress was shown last; 0: never */
 };
 
 void cli_init(struct cli *cli, int argc, char **argv);
@@ -78,7 +79,11 @@ bool cli_flush(struct cli *cli);
  */
 int cli_end(struct cli *cli, int code, int closed);
 
-/* Whether err is a terminal that wants progress. */
-bool cli_wants_progress(const struct cli *cli);
+/*
+ * How far a long job has come: a line of its own on a terminal, overwritten by the
+ * next one, at most five times a second; nothing elsewhere.
+ */
+void cli_progress(struct cli *cli, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif
