@@ -158,7 +158,8 @@ point_tags(struct gs_event *event)
 
 	for (i = 0; i < event->num_tags; i++) {
 		event->tags[i].values = values;
-		values += event->tags[i].num;
+		if (event->tags[i].num != 0) /* else values may be NULL */
+			values += event->tags[i].num;
 	}
 }
 
