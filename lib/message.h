@@ -35,6 +35,17 @@ struct gs_message {
  */
 enum gs_message_type gs_message_parse(struct gs_message *message, const char *text, size_t len);
 
+/* What a relay's text begins with, an "ERROR: " of strfry before it left aside. */
+enum gs_prefix {
+	GS_PREFIX_NONE, /* or one that we treat like none */
+	GS_PREFIX_AUTH_REQUIRED,
+	GS_PREFIX_RESTRICTED,
+	GS_PREFIX_RATE_LIMITED,
+};
+enum gs_prefix gs_message_prefix(struct gs_str text);
+/* The text without that "ERROR: ". */
+struct gs_str gs_message_strip(struct gs_str text);
+
 /* Adds ["REQ","sub",filter,...]; filters are JSON objects; sub is ASCII without escapes. */
 void gs_message_write_req(struct gs_buf *buf, const char *sub, const struct gs_str *filters,
     size_t num);

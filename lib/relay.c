@@ -1,0 +1,311 @@
+/*
+ * One relay, read once: name, vetted addresses, websocket, session and their timer
+ * wired together.  Decides nothing that session decides.
+ */
+#include "relay.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "clock.h"
+#include "host.h"
+#include "mem.h"
+#include "ws.h"
+
+#define MAX_ADDRESSES 16
+#define PAUSE_MS 100 /* a consumer that takes longer has kept us from reading */
+
+struct gs_relay {
+	struct gs_loop *loop;
+	struct gs_url url;
+	struct gs_relay_ops ops;
+	bool allow_private;
+	struct gs_session *session;
+	struct gs_timer *timer;
+	struct gs_ws *ws; /* NULL: none, or gone */
+	char addresses[MAX_ADDRESSES][INET6_ADDRSTRLEN];
+	size_t num_addresses, next_address;
+	struct gs_relay_fault fault;
+	char fault_name[sizeof(((struct gs_ws_end *)NULL)->name)];
+	bool is_over;
+};
+
+static int64_t
+now_ms(void)
+{
+	return gs_clock_now().mono_ms;
+}
+
+static void
+set_fault(struct gs_relay *relay, const char *name, enum gs_code code)
+{
+	(void)snprintf(relay->fault_name, sizeof(relay->fault_name), "%s", name);
+	relay->fault.name = relay->fault_name;
+	relay->fault.code = code;
+}
+
+static void
+end_relay(struct gs_relay *relay)
+{
+	if (relay->is_over)
+		return;
+	relay->is_over = true;
+	gs_timer_stop(relay->timer);
+	relay->ops.ended(relay->ops.arg);
+}
+
+/* The session ended by itself: what was wrong? */
+static void
+note_session_end(struct gs_relay *relay)
+{
+	switch (gs_session_end(relay->session)) {
+	case GS_SESSION_NOT_OPEN:
+		set_fault(relay, "timeout", GS_EUNAVAILABLE);
+		break;
+	case GS_SESSION_SILENT:
+		set_fault(relay, "silent", GS_EINCOMPLETE);
+		break;
+	case GS_SESSION_NOISY:
+		set_fault(relay, "protocol", GS_EPROTOCOL);
+		break;
+	case GS_SESSION_GOES_ON:
+	case GS_SESSION_DONE:
+	case GS_SESSION_CLOSED:
+		break;
+	}
+}
+
+static void
+set_timer(struct gs_relay *relay)
+{
+	int64_t due_ms = gs_session_deadline_ms(relay->session);
+
+	if (due_ms >= 0)
+		gs_timer_set(relay->timer, due_ms - now_ms());
+	else
+		gs_timer_stop(relay->timer);
+}
+
+/* After everything that the session was told: its timer and its frames. */
+static void
+follow_session(struct gs_relay *relay)
+{
+	set_timer(relay);
+	if (relay->ws != NULL)
+		gs_ws_want_write(relay->ws);
+}
+
+static void
+tick(void *arg)
+{
+	struct gs_relay *relay = arg;
+
+	gs_session_tick(relay->session, now_ms());
+	/* Without a connection there is nothing to say goodbye on. */
+	if (gs_session_end(relay->session) == GS_SESSION_NOT_OPEN) {
+		note_session_end(relay);
+		end_relay(relay);
+		return;
+	}
+	follow_session(relay);
+}
+
+static void
+take_opened(void *arg)
+{
+	struct gs_relay *relay = arg;
+
+	gs_session_opened(relay->session, now_ms());
+	follow_session(relay);
+}
+
+static void
+take_message(const char *text, size_t len, void *arg)
+{
+	struct gs_relay *relay = arg;
+	int64_t before_ms = now_ms();
+	const struct gs_event *event = gs_session_frame(relay->session, text, len, before_ms);
+	int64_t took_ms;
+
+	if (event != NULL)
+		relay->ops.event(event, relay->ops.arg);
+	took_ms = now_ms() - before_ms;
+	if (took_ms > PAUSE_MS)
+		gs_session_paused(relay->session, took_ms);
+	if (relay->is_over)
+		return;
+	follow_session(relay);
+}
+
+static bool
+give_frame(struct gs_buf *frame, void *arg)
+{
+	struct gs_relay *relay = arg;
+
+	if (gs_session_next_frame(relay->session, frame, now_ms())) {
+		set_timer(relay);
+		return true;
+	}
+	if (gs_session_end(relay->session) != GS_SESSION_GOES_ON) {
+		note_session_end(relay);
+		gs_ws_close(relay->ws);
+	}
+	return false;
+}
+
+static void dial_next(struct gs_relay *relay);
+
+static void
+take_ended(const struct gs_ws_end *end, void *arg)
+{
+	struct gs_relay *relay = arg;
+
+	relay->ws = NULL;
+	if (relay->is_over)
+		return;
+	if (end->is_tcp_failed && relay->next_address < relay->num_addresses) {
+		dial_next(relay);
+		return;
+	}
+	if (gs_session_end(relay->session) == GS_SESSION_GOES_ON)
+		set_fault(relay, end->name, end->code);
+	gs_session_closed(relay->session);
+	end_relay(relay);
+}
+
+static void
+dial_next(struct gs_relay *relay)
+{
+	const struct gs_ws_ops ops = {
+		.opened = take_opened,
+		.message = take_message,
+		.next_frame = give_frame,
+		.ended = take_ended,
+		.arg = relay,
+	};
+	struct gs_ws_end end = { .name = "refused", .code = GS_EUNAVAILABLE };
+
+	while (relay->next_address < relay->num_addresses) {
+		const char *address = relay->addresses[relay->next_address++];
+
+		relay->ws = gs_ws_dial(relay->loop, &relay->url, address, &ops, &end);
+		if (relay->ws != NULL)
+			return;
+	}
+	set_fault(relay, end.name, end.code);
+	gs_session_closed(relay->session);
+	end_relay(relay);
+}
+
+static bool
+may_dial(const struct sockaddr *address, bool allow_private)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)address;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)address;
+
+	if (address->sa_family == AF_INET)
+		return allow_private || !gs_host_address_is_private(AF_INET,
+						(const uint8_t *)&v4->sin_addr);
+	if (address->sa_family == AF_INET6)
+		return allow_private || !gs_host_address_is_private(AF_INET6,
+						v6->sin6_addr.s6_addr);
+	return false;
+}
+
+/* Keeps the addresses that may be dialled, as numbers, so that no other is dialled later. */
+static void
+keep_addresses(struct gs_relay *relay, const struct addrinfo *found, bool allow_private)
+{
+	for (; found != NULL && relay->num_addresses < MAX_ADDRESSES; found = found->ai_next) {
+		char *to = relay->addresses[relay->num_addresses];
+
+		if (may_dial(found->ai_addr, allow_private) &&
+		    getnameinfo(found->ai_addr, found->ai_addrlen, to, INET6_ADDRSTRLEN, NULL, 0,
+			NI_NUMERICHOST) == 0)
+			relay->num_addresses++;
+	}
+}
+
+/* Finds the addresses that may be dialled; false and the fault when there are none. */
+static bool
+resolve(struct gs_relay *relay)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct addrinfo *found = NULL;
+	int fault = getaddrinfo(relay->url.host, NULL, &hints, &found);
+	const char *why;
+
+	if (fault != 0) {
+		set_fault(relay, "dns", GS_EUNAVAILABLE);
+		why = gai_strerror(fault);
+	} else {
+		keep_addresses(relay, found, relay->allow_private);
+		freeaddrinfo(found);
+		if (relay->num_addresses > 0)
+			return true;
+		set_fault(relay, "address", GS_EUNAVAILABLE);
+		why = "the name has private addresses only";
+	}
+	(void)snprintf(relay->fault.text, sizeof(relay->fault.text), "%s", why);
+	return false;
+}
+
+struct gs_relay *
+gs_relay_new(struct gs_loop *loop, const struct gs_relay_options *options,
+    const struct gs_relay_ops *ops)
+{
+	struct gs_relay *relay = gs_mem_new(sizeof(*relay));
+
+	relay->loop = loop;
+	relay->ops = *ops;
+	relay->url = *options->url;
+	relay->allow_private = options->allow_private;
+	relay->session = gs_session_new(options->silence_ms, now_ms());
+	relay->timer = gs_timer_new(loop, tick, relay);
+	return relay;
+}
+
+void
+gs_relay_free(struct gs_relay *relay)
+{
+	if (relay == NULL)
+		return;
+	if (relay->ws != NULL)
+		gs_ws_free(relay->ws);
+	gs_timer_free(relay->timer);
+	gs_session_free(relay->session);
+	free(relay);
+}
+
+struct gs_session *
+gs_relay_session(struct gs_relay *relay)
+{
+	return relay->session;
+}
+
+void
+gs_relay_stop(struct gs_relay *relay)
+{
+	gs_session_closed(relay->session);
+	end_relay(relay);
+}
+
+void
+gs_relay_dial(struct gs_relay *relay)
+{
+	if (!resolve(relay)) {
+		gs_relay_stop(relay);
+		return;
+	}
+	set_timer(relay);
+	dial_next(relay);
+}
+
+const struct gs_relay_fault *
+gs_relay_fault(const struct gs_relay *relay)
+{
+	return &relay->fault;
+}
