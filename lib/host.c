@@ -214,7 +214,7 @@ check_name(char *name, struct gs_err *err)
 	return true;
 }
 
-/* Does the last label make it an address in the eyes of resolvers, such as 127.1 or 0x7f.1? */
+/* Would a resolver read it as an address, such as 127.1 or 0x7f.1? */
 static bool
 is_numeric(const char *name)
 {

@@ -10,8 +10,9 @@
 #define GS_HOST_BYTES 253 /* of a name without its trailing dot: RFC 1035 */
 
 struct gs_host {
-	char text[GS_HOST_BYTES + 1]; /* lower case, ASCII, no trailing dot; IPv6 without brackets */
-	int family;		      /* AF_INET, AF_INET6; AF_UNSPEC: a name */
+	/* lower case, ASCII, no trailing dot; IPv6 without brackets */
+	char text[GS_HOST_BYTES + 1];
+	int family; /* AF_INET, AF_INET6; AF_UNSPEC: a name */
 	uint8_t address[16];
 };
 
@@ -25,9 +26,9 @@ bool gs_host_parse(struct gs_host *host, struct gs_str text, struct gs_err *err)
 bool gs_host_check_public(const struct gs_host *host, struct gs_err *err) GS_MUST;
 
 /*
- * Is this literal IPv4 or IPv6 address loopback, private, link-local, metadata, multicast,
- * reserved, or a mapped form of one?  family is AF_INET (4 bytes) or AF_INET6 (16 bytes);
- * of any other family nothing is known, so it is.
+ * Is this IPv4 or IPv6 address loopback, private, link-local, metadata, multicast,
+ * reserved, or a mapped form of one?  family is AF_INET (4 bytes) or AF_INET6 (16
+ * bytes); of any other family nothing is known, so it is.
  */
 bool gs_host_address_is_private(int family, const uint8_t *address);
 

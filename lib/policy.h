@@ -62,7 +62,8 @@ void gs_policy_fingerprint(const struct gs_policy *policy, uint8_t out[static 32
 
 /* What the policy may ask about what is stored; arg is passed through. */
 struct gs_policy_view {
-	bool (*has_event)(void *arg, const uint8_t id[static 32]); /* stands in the store */
+	/* stands in the store */
+	bool (*has_event)(void *arg, const uint8_t id[static 32]);
 	/* stands, or was ours and is gone */
 	bool (*had_event)(void *arg, const uint8_t id[static 32]);
 	/* something of this signer stands */
@@ -71,7 +72,8 @@ struct gs_policy_view {
 	bool (*has_address)(void *arg, const struct gs_address *address);
 	bool (*is_followed)(void *arg, struct gs_str ref);
 	/* in the maintainer closure of a followed announcement with this d? */
-	bool (*is_maintainer)(void *arg, const uint8_t pubkey[static 32], struct gs_str d);
+	bool (*is_maintainer)(void *arg, const uint8_t pubkey[static 32],
+	    struct gs_str d);
 	void *arg;
 };
 

@@ -347,7 +347,7 @@ gs_service_parse(struct gs_service *service, struct gs_str text, struct gs_err *
 	return true;
 }
 
-/* Base path by segments: "/grasp" holds "/grasp", "/grasp/x" and "/grasp?x", not "/graspx". */
+/* By segments: "/grasp" holds "/grasp", "/grasp/x" and "/grasp?x", not "/graspx". */
 static bool
 is_at(const struct gs_service *service, const char *host, uint16_t port,
     struct gs_str path)

@@ -17,9 +17,9 @@
 struct gs_url {
 	char text[GS_URL_BYTES + 1]; /* canonical, ASCII where the host is */
 	bool tls;
-	uint16_t port;		       /* with the default filled in */
-	char host[GS_URL_BYTES + 1];   /* lower case, ASCII; IPv6 without brackets */
-	char path[GS_URL_BYTES + 1];   /* path and query, "" if none */
+	uint16_t port;		     /* with the default filled in */
+	char host[GS_URL_BYTES + 1]; /* lower case, ASCII; IPv6 without brackets */
+	char path[GS_URL_BYTES + 1]; /* path and query, "" if none */
 };
 
 /*
@@ -36,14 +36,14 @@ bool gs_url_parse_relay(struct gs_url *url, struct gs_str text, bool allow_priva
  */
 struct gs_service {
 	char host[GS_URL_BYTES + 1];
-	uint16_t port; /* 0: 80, 443 or none */
+	uint16_t port;		     /* 0: 80, 443 or none */
 	char path[GS_URL_BYTES + 1]; /* "" or "/a/b", no slash at the end */
 	char text[GS_URL_BYTES + 1]; /* canonical: host[:port][path] */
 };
 
 bool gs_service_parse(struct gs_service *service, struct gs_str text,
     struct gs_err *err) GS_MUST;
-/* Does a `clone` value (http, https) or a `relays` value (ws, wss, bare host) name the service? */
+/* Does a `clone` (http, https) or `relays` value (ws, wss, bare host) name it? */
 bool gs_service_is_clone(const struct gs_service *service, struct gs_str text);
 bool gs_service_is_relay(const struct gs_service *service, struct gs_str text);
 

@@ -37,7 +37,7 @@ try_own_urls(const struct gs_service *service)
 	check(gs_service_is_clone(service, (struct gs_str){ url.data, url.len }));
 	gs_buf_clear(&url);
 	gs_buf_printf(&url, "wss://%s", service->text);
-	/* longer than a relay may be, or what no relay has: a second ://, a scheme as host */
+	/* else it is no relay: too long, a second ://, a scheme as host */
 	if (gs_url_parse_relay(&(struct gs_url){ .port = 0 },
 		(struct gs_str){ url.data, url.len }, true, NULL))
 		check(gs_service_is_relay(service, (struct gs_str){ url.data, url.len }));
