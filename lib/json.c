@@ -270,10 +270,11 @@ read_number(struct gs_json *json, struct gs_json_value *value)
 	const char *digits = *begin == '-' ? begin + 1 : begin;
 	const char *whole = pass_digits(digits, json->end);
 	const char *p = whole;
-	bool is_minus_zero = digits != begin && *digits == '0';
+	bool is_minus_zero;
 
 	if (whole == digits || (*digits == '0' && whole - digits > 1))
 		return gs_json_refuse(json, begin, "not a number");
+	is_minus_zero = digits != begin && *digits == '0';
 	p = pass_part(p, json->end, '.');
 	if (p != NULL)
 		p = pass_part(p, json->end, 'e');

@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -179,19 +180,19 @@ static void
 test_refuses_every_prefix(void **state)
 {
 	struct gs_event event = GS_EVENT_INIT;
-	struct gs_buf all = GS_BUF_INIT, part = GS_BUF_INIT;
+	struct gs_buf all = GS_BUF_INIT;
 	size_t len;
 
 	(void)state;
 	write_draft(&all, "[[\"e\",\"\\ud83d\\ude80\"],[]]", "\"\xf0\x9f\x9a\x80\"");
 	for (len = 0; len < all.len; len++) {
-		gs_buf_fini(&part);
-		gs_buf_add(&part, all.data, len);
-		assert_int_equal(gs_event_parse(&event, part.data, len, NULL),
-		    GS_EVENT_SHAPE);
+		char *part = malloc(len); /* with nothing behind it */
+
+		memcpy(part, all.data, len);
+		assert_int_equal(gs_event_parse(&event, part, len, NULL), GS_EVENT_SHAPE);
+		free(part);
 	}
 	gs_buf_fini(&all);
-	gs_buf_fini(&part);
 	gs_event_fini(&event);
 }
 

@@ -3,18 +3,26 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+/* Reads a copy with nothing behind it, so that a sanitizer sees a look behind the end. */
 static bool
 is_read(const char *text, size_t len)
 {
 	struct gs_json json;
 	struct gs_json_value value;
+	char *copy = malloc(len);
+	bool ok;
 
-	gs_json_init(&json, text, len, GS_JSON_DEPTH);
-	return gs_json_skip(&json, &value) && gs_json_end(&json);
+	if (len != 0)
+		memcpy(copy, text, len);
+	gs_json_init(&json, copy, len, GS_JSON_DEPTH);
+	ok = gs_json_skip(&json, &value) && gs_json_end(&json);
+	free(copy);
+	return ok;
 }
 
 static void
@@ -107,16 +115,11 @@ test_refuses_every_prefix(void **state)
 	static const char text[] =
 	    "{\"a\":[1.5e3,-2,\"\\u00e9\\ud83d\\ude00\xf0\x9f\x98\x80\"],"
 	    "\"b\":{\"c\":null,\"d\":true}}";
-	struct gs_buf buf = GS_BUF_INIT;
 	size_t len;
 
 	(void)state;
-	for (len = 0; len < sizeof(text) - 1; len++) {
-		gs_buf_fini(&buf);
-		gs_buf_add(&buf, text, len);
-		assert_false(is_read(buf.data, len));
-	}
-	gs_buf_fini(&buf);
+	for (len = 0; len < sizeof(text) - 1; len++)
+		assert_false(is_read(text, len));
 	assert_true(is_read(text, sizeof(text) - 1));
 }
 
