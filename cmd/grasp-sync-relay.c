@@ -14,9 +14,8 @@
 #include "loop.h"
 #include "map.h"
 #include "mem.h"
-#include "message.h"
 #include "num.h"
-#include "pack.h"
+#include "pack_read.h"
 #include "relay.h"
 
 #define MAX_FILTERS 100000
@@ -35,9 +34,12 @@ enum option {
 static const struct cli_option options[] = {
 	[OPT_ONCE] = { "once", 0, NULL, "end after the stored events" },
 	[OPT_FILTERS] = { "filters", 0, "FILE", "filters, one a line (default: stdin)" },
-	[OPT_TIMEOUT] = { "timeout", 0, "D", "give up after that long without a useful frame (30s)" },
-	[OPT_REPORT] = { "report", 0, "FILE", "write what each filter came to, as JSON lines" },
-	[OPT_ALLOW_PRIVATE] = { "allow-private", 0, NULL, "the relay may have a private address" },
+	[OPT_TIMEOUT] = { "timeout", 0, "D",
+	    "give up after that long without a useful frame (30s)" },
+	[OPT_REPORT] = { "report", 0, "FILE",
+	    "write what each filter came to, as JSON lines" },
+	[OPT_ALLOW_PRIVATE] = { "allow-private", 0, NULL,
+	    "the relay may have a private address" },
 	{ NULL, 0, NULL, NULL },
 };
 
@@ -48,7 +50,6 @@ struct input {
 	uint64_t *lines;
 	size_t num, cap, cap_lines;
 	uint64_t line;
-	uint64_t lines_read;
 };
 
 struct reader {
@@ -117,21 +118,28 @@ read_operand(struct reader *reader)
 	struct gs_err err;
 
 	if (cli->at + 1 != cli->argc)
-		cli_usage(cli, cli->at == cli->argc ? "URL: missing" : "one URL at a time");
+		cli_usage(cli,
+		    cli->at == cli->argc ? "URL: missing" : "one URL at a time");
 	if (!reader->once)
-		cli_usage(cli, "without --once: following a relay is not in this version");
+		cli_usage(cli,
+		    "without --once: following a relay is not in this version");
 	text = cli->argv[cli->at];
-	if (gs_url_parse_relay(&reader->url, gs_str_of(text), reader->allow_private, &err))
+	if (gs_url_parse_relay(&reader->url, gs_str_of(text), reader->allow_private,
+		&err))
 		return;
 	gs_buf_add_shown(&shown, text, strlen(text), GS_URL_BYTES);
 	cli_usage(cli, "%s: %s", shown.data ? shown.data : "''", err.text);
 }
 
 static void
-keep_filter(struct input *input, struct gs_filter *filter)
+keep_filter(struct gs_filter *filter, void *arg)
 {
-	input->filters = gs_mem_more(input->filters, input->num, &input->cap,
-	    sizeof(*input->filters));
+	struct input *input = arg;
+
+	if (input->num >= MAX_FILTERS)
+		return;
+	input->filters =
+	    gs_mem_more(input->filters, input->num, &input->cap, sizeof(*input->filters));
 	input->lines = gs_mem_more(input->lines, input->num, &input->cap_lines,
 	    sizeof(*input->lines));
 	input->filters[input->num] = *filter;
@@ -139,81 +147,26 @@ keep_filter(struct input *input, struct gs_filter *filter)
 	*filter = (struct gs_filter)GS_FILTER_INIT;
 }
 
-/* A part of a filter that was too long for a message. */
 static bool
-keep_part(const struct gs_filter *part, bool fits, void *arg)
+is_blank(struct gs_str line)
 {
-	struct input *input = arg;
-	struct gs_filter copy = GS_FILTER_INIT;
-	struct gs_buf text = GS_BUF_INIT;
-	struct gs_err err;
-
-	gs_filter_write(part, &text);
-	if (!fits)
-		cli_bad_line(&input->bad, input->line, "size", "longer than a relay takes");
-	else if (gs_filter_parse(&copy, text.data, text.len, &err))
-		keep_filter(input, &copy);
-	gs_buf_fini(&text);
-	return fits;
-}
-
-static void
-read_filter(struct input *input, struct gs_str text)
-{
-	struct gs_filter filter = GS_FILTER_INIT;
-	struct gs_err err;
-
-	if (!gs_filter_parse(&filter, text.ptr, text.len, &err)) {
-		cli_bad_line(&input->bad, input->line, "filter", err.text);
-		return;
-	}
-	if (input->num >= MAX_FILTERS)
-		cli_bad_line(&input->bad, input->line, "filter", "too many filters");
-	else if (text.len <= GS_HISTORY_BYTES - FRAME_BYTES)
-		keep_filter(input, &filter);
-	else
-		(void)gs_pack_split(&filter, GS_HISTORY_BYTES - FRAME_BYTES, keep_part, input);
-	gs_filter_fini(&filter);
-}
-
-/* A list of filters, also as a REQ; what stands before the first object is passed over. */
-static bool
-read_list(struct input *input, struct gs_str line, struct gs_err *err)
-{
-	struct gs_json_value value;
-	struct gs_json json;
-	bool more;
-
-	gs_json_init(&json, line.ptr, line.len, GS_JSON_DEPTH);
-	if (!gs_json_next(&json, &value))
-		return gs_json_fail(&json, err);
-	for (bool first = true; gs_json_item(&json, first, &more); first = false) {
-		if (!more)
-			return gs_json_end(&json) || gs_json_fail(&json, err);
-		if (!gs_json_skip(&json, &value))
-			return gs_json_fail(&json, err);
-		if (value.type == GS_JSON_OBJECT)
-			read_filter(input, value.raw);
-		else if (value.type != GS_JSON_STRING)
-			return gs_fail(err, GS_EDATA, "not a list of filters");
-	}
-	return gs_json_fail(&json, err);
+	for (size_t i = 0; i < line.len; i++)
+		if (strchr(" \t\r", line.ptr[i]) == NULL)
+			return false;
+	return true;
 }
 
 static void
 read_line(struct input *input, struct gs_str line)
 {
 	struct gs_err err;
-	size_t blanks = 0;
 
-	while (blanks < line.len && strchr(" \t\r", line.ptr[blanks]) != NULL)
-		blanks++;
-	if (blanks == line.len)
+	if (is_blank(line))
 		return;
-	input->lines_read++;
-	if (line.ptr[blanks] != '[')
-		read_filter(input, line);
-	else if (!read_list(input, line, &err))
+	if (input->num >= MAX_FILTERS)
+		cli_bad_line(&input->bad, input->line, "filter", "too many filters");
+	else if (!gs_pack_read(line, GS_HISTORY_BYTES - FRAME_BYTES, keep_filter, input,
+		     &err))
 		cli_bad_line(&input->bad, input->line, "filter", err.text);
 }
 
@@ -228,7 +181,8 @@ read_filters(struct reader *reader, struct gs_err *err)
 
 	if (fd < 0)
 		return false;
-	input->bad = (struct cli_bad){ .cli = &reader->cli, .file = reader->filters_path };
+	input->bad =
+	    (struct cli_bad){ .cli = &reader->cli, .file = reader->filters_path };
 	gs_lines_init(&lines, fd, GS_FILTER_BYTES);
 	while (got == GS_LINE_OK || got == GS_LINE_TOO_LONG) {
 		got = gs_lines_next(&lines, true, &line);
@@ -239,7 +193,8 @@ read_filters(struct reader *reader, struct gs_err *err)
 			read_line(input, line);
 	}
 	if (got == GS_LINE_FAILED)
-		(void)gs_fail(err, GS_EIO, "%s: %s", reader->filters_path, strerror(errno));
+		(void)gs_fail(err, GS_EIO, "%s: %s", reader->filters_path,
+		    strerror(errno));
 	gs_lines_fini(&lines);
 	if (fd != STDIN_FILENO)
 		(void)close(fd);
@@ -291,50 +246,10 @@ open_report(struct reader *reader, struct gs_err *err)
 	reader->report_fd = -1;
 	if (reader->report_path == NULL)
 		return true;
-	reader->report_fd = open(reader->report_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-	    0666);
+	reader->report_fd =
+	    open(reader->report_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	return reader->report_fd >= 0 ||
 	    gs_fail(err, GS_ECREATE, "%s: %s", reader->report_path, strerror(errno));
-}
-
-static void
-write_time(struct gs_buf *buf, const char *name, int64_t time_s)
-{
-	if (time_s < 0)
-		gs_buf_printf(buf, ",\"%s\":null", name);
-	else
-		gs_buf_printf(buf, ",\"%s\":%" PRId64, name, time_s);
-}
-
-static void
-write_cause(struct gs_buf *buf, const struct gs_history_report *report)
-{
-	gs_buf_add_str(buf, gs_end_name(report->end));
-	if (report->end == GS_END_CLOSED)
-		gs_buf_printf(buf, ":%s", report->reason);
-}
-
-static void
-write_filter_report(struct gs_buf *buf, const struct gs_history *history, size_t i,
-    uint64_t line)
-{
-	const struct gs_history_report *report = gs_history_get(history, i);
-	struct gs_buf cause = GS_BUF_INIT;
-
-	gs_buf_add_str(buf, "{\"filter\":");
-	gs_filter_write(gs_history_filter(history, i), buf);
-	gs_buf_printf(buf, ",\"line\":%" PRIu64 ",\"pages\":%" PRIu64 ",\"frames\":%" PRIu64, line,
-	    report->pages, report->frames);
-	gs_buf_printf(buf, ",\"new\":%" PRIu64 ",\"duplicate\":%" PRIu64 ",\"invalid\":%" PRIu64,
-	    report->fresh, report->duplicate, report->invalid);
-	write_time(buf, "oldest", report->oldest);
-	write_time(buf, "newest", report->newest);
-	write_cause(&cause, report);
-	gs_buf_add_str(buf, ",\"method\":\"pages\",\"end\":");
-	gs_json_write_string(buf, cause.data, cause.len);
-	gs_buf_printf(buf, ",\"complete\":%s}",
-	    report->end == GS_END_FINISHED ? "true" : "false");
-	gs_buf_fini(&cause);
 }
 
 static void
@@ -346,12 +261,13 @@ write_summary(struct gs_buf *buf, const struct reader *reader, size_t complete)
 
 	gs_buf_add_str(buf, "{\"relay\":");
 	gs_json_write_string(buf, reader->url.text, strlen(reader->url.text));
-	gs_buf_printf(buf, ",\"filters\":%zu,\"complete\":%zu", reader->input.num, complete);
+	gs_buf_printf(buf, ",\"filters\":%zu,\"complete\":%zu", reader->input.num,
+	    complete);
 	gs_buf_printf(buf,
 	    ",\"events\":%" PRIu64 ",\"invalid\":%" PRIu64 ",\"foreign\":%" PRIu64
 	    ",\"late\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"junk\":%" PRIu64,
-	    counts->events, counts->invalid, counts->foreign, counts->late, counts->unknown,
-	    counts->junk);
+	    counts->events, counts->invalid, counts->foreign, counts->late,
+	    counts->unknown, counts->junk);
 	gs_buf_add_str(buf, ",\"fault\":");
 	if (fault->name != NULL)
 		gs_json_write_string(buf, fault->name, strlen(fault->name));
@@ -376,7 +292,10 @@ write_report(struct reader *reader, size_t complete, struct gs_err *err)
 	gs_out_init(&out, reader->report_fd);
 	for (size_t i = 0; i < gs_history_count(history); i++) {
 		gs_buf_clear(&reader->line);
-		write_filter_report(&reader->line, history, i, reader->input.lines[i]);
+		gs_buf_printf(&reader->line, "{\"line\":%" PRIu64 ",",
+		    reader->input.lines[i]);
+		gs_history_write(history, i, &reader->line);
+		gs_buf_add_char(&reader->line, '}');
 		(void)gs_out_line(&out, reader->line.data, reader->line.len);
 	}
 	gs_buf_clear(&reader->line);
@@ -384,7 +303,8 @@ write_report(struct reader *reader, size_t complete, struct gs_err *err)
 	(void)gs_out_line(&out, reader->line.data, reader->line.len);
 	ok = gs_out_flush(&out);
 	if (!ok)
-		(void)gs_fail(err, GS_EIO, "%s: %s", reader->report_path, strerror(out.error));
+		(void)gs_fail(err, GS_EIO, "%s: %s", reader->report_path,
+		    strerror(out.error));
 	gs_out_fini(&out);
 	return ok;
 }
@@ -394,23 +314,6 @@ struct cause {
 	size_t count;
 	size_t first;
 };
-
-static enum gs_code
-code_of_filter(const struct reader *reader, const struct gs_history_report *report)
-{
-	const struct gs_relay_fault *fault = gs_relay_fault(reader->relay);
-	enum gs_prefix prefix;
-
-	if (report->end == GS_END_CLOSED) {
-		prefix = gs_message_prefix(gs_str_of(report->reason));
-		if (prefix == GS_PREFIX_AUTH_REQUIRED || prefix == GS_PREFIX_RESTRICTED)
-			return GS_EREFUSED;
-		return GS_EINCOMPLETE;
-	}
-	if (fault->name == NULL || report->end == GS_END_LOSS || report->end == GS_END_CAP)
-		return GS_EINCOMPLETE;
-	return fault->code;
-}
 
 static void
 say_cause(const struct reader *reader, struct gs_str cause, const struct cause *what)
@@ -423,10 +326,11 @@ say_cause(const struct reader *reader, struct gs_str cause, const struct cause *
 
 	gs_filter_write(gs_history_filter(history, what->first), &filter);
 	gs_buf_add_shown(&shown, filter.data, filter.len, SHOWN_BYTES);
-	cli_complain(&reader->cli, "%s: incomplete: %s%s%s%s: %zu of %zu filters, such as line %" PRIu64
-	    ": %s", reader->url.text, cause.ptr, has_fault ? " (" : "", has_fault ? fault->name : "",
-	    has_fault ? ")" : "", what->count, reader->input.num,
-	    reader->input.lines[what->first], shown.data);
+	cli_complain(&reader->cli,
+	    "%s: incomplete: %s%s%s%s: %zu of %zu filters, such as line %" PRIu64 ": %s",
+	    reader->url.text, cause.ptr, has_fault ? " (" : "",
+	    has_fault ? fault->name : "", has_fault ? ")" : "", what->count,
+	    reader->input.num, reader->input.lines[what->first], shown.data);
 	gs_buf_fini(&shown);
 	gs_buf_fini(&filter);
 }
@@ -445,37 +349,42 @@ say_causes(const struct reader *reader, struct gs_map *causes)
 	free(sorted);
 }
 
+static void
+add_cause(struct gs_map *causes, const struct gs_history_report *report, size_t i)
+{
+	struct gs_buf text = GS_BUF_INIT;
+	struct gs_map_entry *entry;
+	struct cause *cause;
+
+	gs_history_write_end(report, &text);
+	entry = gs_map_add(causes, (struct gs_str){ text.data, text.len });
+	cause = entry->value;
+	if (cause == NULL) {
+		entry->value = cause = gs_mem_new(sizeof(*cause));
+		cause->first = i;
+	}
+	cause->count++;
+	gs_buf_fini(&text);
+}
+
 /* Sorts the incomplete filters by cause; GS_OK if there are none. */
 static enum gs_code
 judge_filters(const struct reader *reader, struct gs_map *causes, size_t *complete)
 {
 	const struct gs_history *history =
 	    gs_session_history(gs_relay_session(reader->relay));
-	struct gs_buf text = GS_BUF_INIT;
 	enum gs_code code = GS_OK;
 
 	for (size_t i = 0; i < gs_history_count(history); i++) {
-		const struct gs_history_report *report = gs_history_get(history, i);
-		struct gs_map_entry *entry;
-		struct cause *cause;
-		enum gs_code one;
+		enum gs_code one = gs_relay_code(reader->relay, i);
 
-		if (report->end == GS_END_FINISHED) {
+		if (one == GS_OK) {
 			(*complete)++;
 			continue;
 		}
-		one = code_of_filter(reader, report);
 		code = code == GS_OK || code == one ? one : GS_EINCOMPLETE;
-		gs_buf_clear(&text);
-		write_cause(&text, report);
-		entry = gs_map_add(causes, (struct gs_str){ text.data, text.len });
-		if (entry->value == NULL) {
-			entry->value = cause = gs_mem_new(sizeof(*cause));
-			cause->first = i;
-		}
-		((struct cause *)entry->value)->count++;
+		add_cause(causes, gs_history_get(history, i), i);
 	}
-	gs_buf_fini(&text);
 	return code;
 }
 
@@ -497,8 +406,8 @@ conclude(struct reader *reader)
 		say_causes(reader, causes);
 	}
 	cli_tell(&reader->cli, "%s: %" PRIu64 " events, %zu of %zu filters complete",
-	    reader->url.text, gs_session_counts(gs_relay_session(reader->relay))->events, complete,
-	    reader->input.num);
+	    reader->url.text, gs_session_counts(gs_relay_session(reader->relay))->events,
+	    complete, reader->input.num);
 	if (!write_report(reader, complete, &err))
 		code = cli_fail(&reader->cli, &err);
 	gs_map_free(causes, free);
@@ -513,8 +422,8 @@ read_relay(struct reader *reader)
 {
 	const struct gs_loop_ops loop_ops = { take_signal, flush_events, reader };
 	const struct gs_relay_ops relay_ops = { print_event, stop_loop, reader };
-	const struct gs_relay_options relay_options = { &reader->url, reader->allow_private,
-		reader->timeout_s * 1000 };
+	const struct gs_relay_options relay_options = { &reader->url,
+		reader->allow_private, reader->timeout_s * 1000 };
 	struct gs_err err;
 	int code;
 
@@ -523,7 +432,8 @@ read_relay(struct reader *reader)
 		return cli_fail(&reader->cli, &err);
 	reader->relay = gs_relay_new(reader->loop, &relay_options, &relay_ops);
 	for (size_t i = 0; i < reader->input.num; i++)
-		gs_session_add(gs_relay_session(reader->relay), &reader->input.filters[i]);
+		gs_session_add(gs_relay_session(reader->relay),
+		    &reader->input.filters[i]);
 	gs_relay_dial(reader->relay);
 	gs_loop_run(reader->loop);
 	code = conclude(reader);
@@ -547,11 +457,16 @@ free_reader(struct reader *reader)
 int
 main(int argc, char **argv)
 {
-	struct reader reader = { .cli = { .name = "grasp-sync-relay",
-		.usage = "--once [--filters FILE] [--timeout D] [--report FILE] URL",
-		.about = "read from one relay what filters match, with a proof for each",
-		.options = options },
-		.filters_path = "-", .report_fd = -1, .timeout_s = GS_SESSION_SILENCE_MS / 1000 };
+	struct reader reader = {
+		.cli = { .name = "grasp-sync-relay",
+		    .usage = "--once [--filters FILE] [--timeout D] [--report FILE] URL",
+		    .about =
+			"read from one relay what filters match, with a proof for each",
+		    .options = options },
+		.filters_path = "-",
+		.report_fd = -1,
+		.timeout_s = GS_SESSION_SILENCE_MS / 1000
+	};
 	struct gs_err err;
 	int code;
 

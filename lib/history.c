@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "history_reading.h"
+#include "history_private.h"
 #include "mem.h"
 #include "message.h"
 
@@ -269,8 +269,8 @@ take_unreadable(struct gs_request *request)
 }
 
 bool
-gs_history_event(struct gs_request *request, struct gs_fit fit, const struct gs_event *event,
-    bool is_valid)
+gs_history_event(struct gs_request *request, struct gs_fit fit,
+    const struct gs_event *event, bool is_valid)
 {
 	bool is_own = (fit.inside & (fit.inside - 1)) == 0;
 	bool is_first = false;
@@ -281,7 +281,7 @@ gs_history_event(struct gs_request *request, struct gs_fit fit, const struct gs_
 	for (size_t i = 0; i < request->num; i++) {
 		struct gs_reading *reading = request->readings[i];
 
-		/* Another filter may have asked for what lies outside this one's window. */
+		/* Another filter may have asked for what lies outside this window. */
 		if ((fit.outside & (1u << i)) != 0 && fit.inside == 0)
 			reading->page.is_outside = true;
 		if ((fit.inside & (1u << i)) != 0 &&
@@ -338,7 +338,8 @@ part_company(struct gs_history *history, struct gs_request *request,
 
 		if (nexts[i] == GS_READING_ENDED)
 			history->left--;
-		else if (nexts[i] == GS_READING_ALONE || (nexts[i] == GS_READING_LONG && !moves))
+		else if (nexts[i] == GS_READING_ALONE ||
+		    (nexts[i] == GS_READING_LONG && !moves))
 			add_alone(history, reading);
 		else if (moves)
 			request->readings[kept++] = reading;

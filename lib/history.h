@@ -8,32 +8,32 @@
 
 #include "filter.h"
 
-#define GS_HISTORY_LIMIT 500	  /* events that we ask for at a time; relays may give less */
-#define GS_HISTORY_MIN_PAGE 20	  /* no relay cuts its answers shorter: DESIGN 3 */
-#define GS_HISTORY_FRAMES 1000000 /* of one filter; beyond: GS_END_CAP (DESIGN 6) */
-#define GS_HISTORY_FILTERS 10	  /* a REQ */
+#define GS_HISTORY_LIMIT 500 /* events that we ask for at a time; relays may give less */
+#define GS_HISTORY_MIN_PAGE 20	      /* no relay cuts its answers shorter: DESIGN 3 */
+#define GS_HISTORY_FRAMES 1000000     /* of one filter; beyond: GS_END_CAP (DESIGN 6) */
+#define GS_HISTORY_FILTERS 10	      /* a REQ */
 #define GS_HISTORY_BYTES (60u * 1024) /* of a REQ */
 
 enum gs_end {
 	GS_END_NONE,	     /* still being read */
-	GS_END_FINISHED,     /* everything is here, and that is proven: the only complete end */
+	GS_END_FINISHED,     /* everything is here, proven: the only complete end */
 	GS_END_CAP,	     /* over GS_HISTORY_FRAMES */
 	GS_END_CLOSED,	     /* the relay refused; reason says why */
 	GS_END_TIMEOUT,	     /* silence */
 	GS_END_DROPPED,	     /* the connection ended */
-	GS_END_INCONSISTENT, /* what it answers contradicts what it was asked or answered before */
-	GS_END_LOSS,	     /* read to the end, but a second may hold more than the relay gives */
+	GS_END_INCONSISTENT, /* its answer contradicts the question, or an earlier one */
+	GS_END_LOSS, /* read to the end, but a second may hold more than it gives */
 };
 
 const char *gs_end_name(enum gs_end end); /* "finished", ...; GS_END_NONE: "unread" */
 
 /* How far the reading of one filter has come. */
 struct gs_history_report {
-	uint64_t pages;	    /* that ended by EOSE */
-	uint64_t frames;    /* that fitted: fresh + duplicate + invalid */
-	uint64_t fresh;	    /* valid, seen for the first time in this reading */
-	uint64_t duplicate; /* seen in it before */
-	uint64_t invalid;   /* no event, or its id or signature is wrong */
+	uint64_t pages;		/* that ended by EOSE */
+	uint64_t frames;	/* that fitted: fresh + duplicate + invalid */
+	uint64_t fresh;		/* valid, seen for the first time in this reading */
+	uint64_t duplicate;	/* seen in it before */
+	uint64_t invalid;	/* no event, or its id or signature is wrong */
 	int64_t oldest, newest; /* dates of valid events; -1: none */
 	enum gs_end end;
 	char *reason; /* GS_END_CLOSED: printable ASCII, may be empty; else NULL */
@@ -54,16 +54,22 @@ void gs_history_free(struct gs_history *history);
 void gs_history_add(struct gs_history *history, struct gs_filter *filter);
 
 size_t gs_history_count(const struct gs_history *history);
-const struct gs_history_report *gs_history_get(const struct gs_history *history, size_t i);
+const struct gs_history_report *gs_history_get(const struct gs_history *history,
+    size_t i);
 const struct gs_filter *gs_history_filter(const struct gs_history *history, size_t i);
 bool gs_history_is_done(const struct gs_history *history); /* every filter has its end */
+
+/* Adds the report of filter i as JSON members, without the braces. */
+void gs_history_write(const struct gs_history *history, size_t i, struct gs_buf *buf);
+/* Adds "finished", "closed:<reason>" and so on. */
+void gs_history_write_end(const struct gs_history_report *report, struct gs_buf *buf);
 
 /* --- one page: asked, then events, then one of eose, split, fail --- */
 
 /* One REQ and its filters; the history's, invalid once it was answered. */
 struct gs_request;
 
-/* The next page to ask for under this subscription: adds the REQ to frame; NULL: none now. */
+/* The next page to ask for under this name: adds the REQ to frame; NULL: none now. */
 struct gs_request *gs_history_ask(struct gs_history *history, const char *sub,
     struct gs_buf *frame);
 
@@ -74,7 +80,8 @@ struct gs_fit {
 	bool is_wanted;	  /* matches a filter as it was given to us */
 };
 
-struct gs_fit gs_history_fit(const struct gs_request *request, const struct gs_event *event);
+struct gs_fit gs_history_fit(const struct gs_request *request,
+    const struct gs_event *event);
 
 /*
  * Counts an EVENT frame.  event NULL: it could not be read (fit is then empty).
@@ -84,15 +91,16 @@ bool gs_history_event(struct gs_request *request, struct gs_fit fit,
     const struct gs_event *event, bool is_valid);
 /* Came more than any filter may bring: fail it with GS_END_CAP. */
 bool gs_history_is_over(const struct gs_request *request);
-bool gs_history_is_empty(const struct gs_request *request); /* no frame came yet */
+bool gs_history_is_empty(const struct gs_request *request);  /* no frame came yet */
 bool gs_history_is_shared(const struct gs_request *request); /* has several filters */
 
-void gs_history_eose(struct gs_history *history, struct gs_request *request, bool is_finish);
+void gs_history_eose(struct gs_history *history, struct gs_request *request,
+    bool is_finish);
 /* Refused as a whole: asks for each filter alone.  Not for a request of one filter. */
 void gs_history_split(struct gs_history *history, struct gs_request *request);
 /* Ends its filters; reason (raw bytes of the relay) is for GS_END_CLOSED. */
-void gs_history_fail(struct gs_history *history, struct gs_request *request, enum gs_end end,
-    struct gs_str reason);
+void gs_history_fail(struct gs_history *history, struct gs_request *request,
+    enum gs_end end, struct gs_str reason);
 /* Ends every filter that has no end yet.  All requests are invalid afterwards. */
 void gs_history_abort(struct gs_history *history, enum gs_end end);
 

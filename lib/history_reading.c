@@ -5,7 +5,7 @@
  * and cuts all answers at the same length; and what was seen at or below the cursor
  * is remembered, so that the next page can be compared with it.
  */
-#include "history_reading.h"
+#include "history_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "mem.h"
 
 #define REASON_BYTES 1024 /* kept of a relay's text: DESIGN 6 */
-#define PRUNE_AT 4096	  /* remembered ids; a dense second needs that many, pages do not */
+#define PRUNE_AT 4096 /* remembered ids; a dense second needs that many, pages do not */
 
 struct seen {
 	int64_t created_at;
@@ -75,7 +75,8 @@ gs_reading_end(struct gs_reading *reading, enum gs_end end, struct gs_str reason
 void
 gs_reading_finish(struct gs_reading *reading)
 {
-	gs_reading_end(reading, reading->has_loss ? GS_END_LOSS : GS_END_FINISHED, GS_STR(""));
+	gs_reading_end(reading, reading->has_loss ? GS_END_LOSS : GS_END_FINISHED,
+	    GS_STR(""));
 }
 
 static enum gs_reading_next
@@ -139,7 +140,8 @@ gs_reading_is_vain(const struct gs_reading *reading)
 {
 	const struct gs_filter *filter = &reading->filter;
 
-	return filter->limit == 0 || (filter->until >= 0 && filter->since > filter->until);
+	return filter->limit == 0 ||
+	    (filter->until >= 0 && filter->since > filter->until);
 }
 
 enum gs_reading_fit
@@ -183,7 +185,8 @@ prune_seen(struct gs_reading *reading, int64_t date, bool all)
 
 /* Remembers an event; false if this page has brought it already. */
 static bool
-remember(struct gs_reading *reading, const struct gs_event *event, bool is_own, bool *is_fresh)
+remember(struct gs_reading *reading, const struct gs_event *event, bool is_own,
+    bool *is_fresh)
 {
 	struct gs_str id = { (const char *)event->id, sizeof(event->id) };
 	struct gs_map_entry *entry = gs_map_add(reading->seen, id);
@@ -252,7 +255,8 @@ gs_reading_take(struct gs_reading *reading, const struct gs_event *event, bool i
 	if (is_own)
 		note_own(page, event->created_at);
 	if (gs_map_count(reading->seen) >= reading->prune_at)
-		prune_seen(reading, page->oldest_own < 0 ? INT64_MAX : page->oldest_own, false);
+		prune_seen(reading, page->oldest_own < 0 ? INT64_MAX : page->oldest_own,
+		    false);
 	return true;
 }
 
@@ -355,8 +359,8 @@ push_part(struct gs_reading *reading, const struct gs_filter *filter, bool is_se
 	struct gs_reading_part *part;
 	size_t *list, half;
 
-	reading->parts = gs_mem_more(reading->parts, reading->num_parts, &reading->cap_parts,
-	    sizeof(*reading->parts));
+	reading->parts = gs_mem_more(reading->parts, reading->num_parts,
+	    &reading->cap_parts, sizeof(*reading->parts));
 	part = &reading->parts[reading->num_parts++];
 	part->filter = *filter;
 	part->tags = gs_mem_array(filter->num_tags, sizeof(*part->tags));
@@ -407,8 +411,8 @@ look_closer(struct gs_reading *reading, const struct gs_reading_answer *answer)
 	bool may_be_cut = answer->frames >= GS_HISTORY_MIN_PAGE;
 
 	if (reading->until < 0)
-		return may_be_cut ? end_reading(reading, GS_END_INCONSISTENT) :
-				    finish_reading(reading);
+		return may_be_cut ? end_reading(reading, GS_END_INCONSISTENT)
+				  : finish_reading(reading);
 	reading->parts_from = reading->page_number + 1;
 	if (may_be_cut && halve_filter(reading, reading->filter))
 		return GS_READING_AGAIN;

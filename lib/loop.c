@@ -15,7 +15,7 @@
 #include "mem.h"
 #include "ws.h"
 
-/* With the 4 KiB that libwebsockets uses by itself, many connections cost 4 times as much. */
+/* With the 4 KiB that are the default, many connections cost 4 times as much. */
 #define BUFFER_BYTES 65536
 #define SIGNALS "grasp-sync-signals"
 #define VHOST "grasp-sync"
@@ -45,7 +45,8 @@ read_signals(struct gs_loop *loop)
 }
 
 static int
-serve_signals(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len)
+serve_signals(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+    size_t len)
 {
 	(void)user;
 	(void)in;
@@ -100,8 +101,8 @@ open_signals(struct gs_loop *loop, struct gs_err *err)
 	if (loop->signal_fd < 0)
 		return gs_fail(err, GS_EIO, "signalfd: %s", strerror(errno));
 	fd.filefd = loop->signal_fd;
-	if (lws_adopt_descriptor_vhost(loop->vhost, LWS_ADOPT_RAW_FILE_DESC, fd, SIGNALS, NULL) ==
-	    NULL)
+	if (lws_adopt_descriptor_vhost(loop->vhost, LWS_ADOPT_RAW_FILE_DESC, fd, SIGNALS,
+		NULL) == NULL)
 		return gs_fail(err, GS_EBUG, "libwebsockets: can't watch signals");
 	return true;
 }

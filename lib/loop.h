@@ -14,7 +14,7 @@ struct gs_loop;
 struct gs_loop_ops {
 	/* SIGINT or SIGTERM came. */
 	void (*signalled)(int number, void *arg);
-	/* All that was there has been dealt with: a good moment to flush.  May be NULL. */
+	/* All that was there is dealt with: a good moment to flush.  May be NULL. */
 	void (*idle)(void *arg);
 	void *arg;
 };

@@ -189,7 +189,8 @@ gs_message_prefix(struct gs_str text)
 }
 
 void
-gs_message_write_req(struct gs_buf *buf, const char *sub, const struct gs_str *filters, size_t num)
+gs_message_write_req(struct gs_buf *buf, const char *sub, const struct gs_str *filters,
+    size_t num)
 {
 	gs_buf_printf(buf, "[\"REQ\",\"%s\"", sub);
 	for (size_t i = 0; i < num; i++) {

@@ -8,7 +8,7 @@
 #include "json.h"
 
 enum gs_message_type {
-	GS_MESSAGE_JUNK, /* not JSON, not a frame of NIP-01, or one that we never ask for */
+	GS_MESSAGE_JUNK, /* not JSON, no frame of NIP-01, or one that we never ask for */
 	GS_MESSAGE_EVENT,
 	GS_MESSAGE_EOSE,
 	GS_MESSAGE_CLOSED,
@@ -17,23 +17,25 @@ enum gs_message_type {
 	GS_MESSAGE_AUTH,
 };
 
-/* All slices are borrowed from the frame; strings are not decoded: gs_json_is, gs_json_decode. */
+/* All slices are borrowed from the frame; strings are not decoded (gs_json_is). */
 struct gs_message {
 	enum gs_message_type type;
-	struct gs_json_value sub;  /* EVENT, EOSE, CLOSED */
-	struct gs_str event;	   /* EVENT: the raw object, its shape not looked at */
-	struct gs_json_value text; /* CLOSED, NOTICE, OK: what it says; AUTH: the challenge */
-	uint8_t id[32];		   /* OK */
-	bool accepted;		   /* OK */
-	bool is_finish;		   /* EOSE: NIP-67 says that nothing older is stored */
-	const char *why;	   /* JUNK: static text */
+	struct gs_json_value sub; /* EVENT, EOSE, CLOSED */
+	struct gs_str event;	  /* EVENT: the raw object, its shape not looked at */
+	struct gs_json_value
+	    text;	 /* CLOSED, NOTICE, OK: what it says; AUTH: the challenge */
+	uint8_t id[32];	 /* OK */
+	bool accepted;	 /* OK */
+	bool is_finish;	 /* EOSE: NIP-67 says that nothing older is stored */
+	const char *why; /* JUNK: static text */
 };
 
 /*
  * Reads a frame.  Elements behind the ones that we know are passed over; a CLOSED
  * without text is read as an empty one.  Whatever else is wrong is JUNK, never a fault.
  */
-enum gs_message_type gs_message_parse(struct gs_message *message, const char *text, size_t len);
+enum gs_message_type gs_message_parse(struct gs_message *message, const char *text,
+    size_t len);
 
 /* What a relay's text begins with, an "ERROR: " of strfry before it left aside. */
 enum gs_prefix {
@@ -46,9 +48,9 @@ enum gs_prefix gs_message_prefix(struct gs_str text);
 /* The text without that "ERROR: ". */
 struct gs_str gs_message_strip(struct gs_str text);
 
-/* Adds ["REQ","sub",filter,...]; filters are JSON objects; sub is ASCII without escapes. */
-void gs_message_write_req(struct gs_buf *buf, const char *sub, const struct gs_str *filters,
-    size_t num);
+/* Adds ["REQ","sub",filter,...]; filters are JSON; sub is ASCII without escapes. */
+void gs_message_write_req(struct gs_buf *buf, const char *sub,
+    const struct gs_str *filters, size_t num);
 /* Adds ["CLOSE","sub"]. */
 void gs_message_write_close(struct gs_buf *buf, const char *sub);
 

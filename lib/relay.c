@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "host.h"
 #include "mem.h"
+#include "message.h"
 #include "ws.h"
 
 #define MAX_ADDRESSES 16
@@ -127,7 +128,8 @@ take_message(const char *text, size_t len, void *arg)
 {
 	struct gs_relay *relay = arg;
 	int64_t before_ms = now_ms();
-	const struct gs_event *event = gs_session_frame(relay->session, text, len, before_ms);
+	const struct gs_event *event =
+	    gs_session_frame(relay->session, text, len, before_ms);
 	int64_t took_ms;
 
 	if (event != NULL)
@@ -204,27 +206,29 @@ static bool
 may_dial(const struct sockaddr *address, bool allow_private)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)address;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)address;
+	const struct sockaddr_in6 *v6 =
+	    (const struct sockaddr_in6 *)(const void *)address;
 
 	if (address->sa_family == AF_INET)
-		return allow_private || !gs_host_address_is_private(AF_INET,
-						(const uint8_t *)&v4->sin_addr);
+		return allow_private ||
+		    !gs_host_address_is_private(AF_INET, (const uint8_t *)&v4->sin_addr);
 	if (address->sa_family == AF_INET6)
-		return allow_private || !gs_host_address_is_private(AF_INET6,
-						v6->sin6_addr.s6_addr);
+		return allow_private ||
+		    !gs_host_address_is_private(AF_INET6, v6->sin6_addr.s6_addr);
 	return false;
 }
 
-/* Keeps the addresses that may be dialled, as numbers, so that no other is dialled later. */
+/* Keeps what may be dialled as numbers, so that no other address is dialled later. */
 static void
 keep_addresses(struct gs_relay *relay, const struct addrinfo *found, bool allow_private)
 {
-	for (; found != NULL && relay->num_addresses < MAX_ADDRESSES; found = found->ai_next) {
+	for (; found != NULL && relay->num_addresses < MAX_ADDRESSES;
+	     found = found->ai_next) {
 		char *to = relay->addresses[relay->num_addresses];
 
 		if (may_dial(found->ai_addr, allow_private) &&
-		    getnameinfo(found->ai_addr, found->ai_addrlen, to, INET6_ADDRSTRLEN, NULL, 0,
-			NI_NUMERICHOST) == 0)
+		    getnameinfo(found->ai_addr, found->ai_addrlen, to, INET6_ADDRSTRLEN,
+			NULL, 0, NI_NUMERICHOST) == 0)
 			relay->num_addresses++;
 	}
 }
@@ -233,7 +237,8 @@ keep_addresses(struct gs_relay *relay, const struct addrinfo *found, bool allow_
 static bool
 resolve(struct gs_relay *relay)
 {
-	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC,
+		.ai_socktype = SOCK_STREAM };
 	struct addrinfo *found = NULL;
 	int fault = getaddrinfo(relay->url.host, NULL, &hints, &found);
 	const char *why;
@@ -308,4 +313,41 @@ const struct gs_relay_fault *
 gs_relay_fault(const struct gs_relay *relay)
 {
 	return &relay->fault;
+}
+
+static enum gs_code
+code_of_refusal(const char *reason)
+{
+	switch (gs_message_prefix(gs_str_of(reason))) {
+	case GS_PREFIX_AUTH_REQUIRED:
+	case GS_PREFIX_RESTRICTED:
+		return GS_EREFUSED;
+	case GS_PREFIX_RATE_LIMITED:
+	case GS_PREFIX_NONE:
+		break;
+	}
+	return GS_EINCOMPLETE;
+}
+
+enum gs_code
+gs_relay_code(const struct gs_relay *relay, size_t i)
+{
+	const struct gs_history_report *report =
+	    gs_history_get(gs_session_history(relay->session), i);
+
+	switch (report->end) {
+	case GS_END_FINISHED:
+		return GS_OK;
+	case GS_END_CLOSED:
+		return code_of_refusal(report->reason);
+	case GS_END_CAP:
+	case GS_END_LOSS:
+		return GS_EINCOMPLETE;
+	case GS_END_NONE:
+	case GS_END_TIMEOUT:
+	case GS_END_DROPPED:
+	case GS_END_INCONSISTENT:
+		break;
+	}
+	return relay->fault.name != NULL ? relay->fault.code : GS_EINCOMPLETE;
 }

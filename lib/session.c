@@ -14,12 +14,12 @@
 #include "num.h"
 #include "verify.h"
 
-#define SUB_BYTES 24	    /* decimal digits of a u64 */
-#define NOTICE_MS 2000	    /* an unanswered request gets so long to answer in spite of it */
-#define MAX_SILENCES 2	    /* in a row: DESIGN 3 */
-#define NOISE_FRAMES 1000   /* so many useless frames are let pass ... */
-#define NOISE_RATIO 10	    /* ... and beyond that so many for each event */
-#define TEXT_BYTES 1024	    /* kept of a relay's text: DESIGN 6 */
+#define SUB_BYTES 24   /* decimal digits of a u64 */
+#define NOTICE_MS 2000 /* an unanswered request gets so long to answer in spite of it */
+#define MAX_SILENCES 2 /* in a row: DESIGN 3 */
+#define NOISE_FRAMES 1000 /* so many useless frames are let pass ... */
+#define NOISE_RATIO 10	  /* ... and beyond that so many for each event */
+#define TEXT_BYTES 1024	  /* kept of a relay's text: DESIGN 6 */
 
 struct sub {
 	char name[SUB_BYTES];
@@ -139,11 +139,13 @@ find_free_sub(struct gs_session *session)
  * they are asked one by one; but not when it is about who we are or how fast we ask.
  */
 static void
-refuse_request(struct gs_session *session, struct sub *sub, struct gs_str reason, bool tell)
+refuse_request(struct gs_session *session, struct sub *sub, struct gs_str reason,
+    bool tell)
 {
 	struct gs_str text = gs_message_strip(reason);
 
-	if (gs_history_is_shared(sub->request) && gs_message_prefix(reason) == GS_PREFIX_NONE)
+	if (gs_history_is_shared(sub->request) &&
+	    gs_message_prefix(reason) == GS_PREFIX_NONE)
 		gs_history_split(session->history, sub->request);
 	else
 		gs_history_fail(session->history, sub->request, GS_END_CLOSED, text);
@@ -158,7 +160,7 @@ note_useful(struct gs_session *session, const struct sub *sub, int64_t now_ms)
 		session->noticed = NULL;
 }
 
-/* Checks the signature of an id only once; a copy must still have the bytes of that id. */
+/* Checks the signature of an id once; a copy must still have the bytes of that id. */
 static bool
 verify_event(struct gs_session *session, bool *is_known)
 {
@@ -208,15 +210,16 @@ take_event(struct gs_session *session, const struct gs_message *message, int64_t
 		count_unopened(session, message->sub);
 		return NULL;
 	}
-	is_readable = gs_event_parse(&session->event, message->event.ptr, message->event.len,
-			  NULL) == GS_EVENT_OK;
+	is_readable = gs_event_parse(&session->event, message->event.ptr,
+			  message->event.len, NULL) == GS_EVENT_OK;
 	if (is_readable)
 		fit = gs_history_fit(sub->request, &session->event);
 	if (is_readable && fit.inside == 0 && fit.outside == 0)
 		session->counts.foreign++;
 	is_valid = is_readable && fit.is_wanted && verify_event(session, &is_known);
 	session->counts.invalid += !is_readable || (fit.is_wanted && !is_valid);
-	if (gs_history_event(sub->request, fit, is_readable ? &session->event : NULL, is_valid))
+	if (gs_history_event(sub->request, fit, is_readable ? &session->event : NULL,
+		is_valid))
 		note_useful(session, sub, now_ms);
 	end_overlong(session, sub);
 	if (!is_valid || is_known)
@@ -255,7 +258,7 @@ take_closed(struct gs_session *session, const struct gs_message *message, int64_
 	    (struct gs_str){ session->scratch.data, session->scratch.len }, false);
 }
 
-/* A notice names no request; it can only be meant for one that is alone and unanswered. */
+/* A notice names no request; it is taken for one that is alone and unanswered. */
 static void
 take_notice(struct gs_session *session, const struct gs_message *message, int64_t now_ms)
 {
@@ -263,8 +266,8 @@ take_notice(struct gs_session *session, const struct gs_message *message, int64_
 	gs_buf_clear(&session->notice_raw);
 	gs_json_decode(&session->notice_raw, message->text);
 	gs_buf_clear(&session->notice);
-	gs_buf_add_shown(&session->notice, session->notice_raw.data, session->notice_raw.len,
-	    TEXT_BYTES);
+	gs_buf_add_shown(&session->notice, session->notice_raw.data,
+	    session->notice_raw.len, TEXT_BYTES);
 	session->noticed = NULL;
 	if (session->num_subs != 1)
 		return;
@@ -279,7 +282,8 @@ static void
 leave_if_noisy(struct gs_session *session)
 {
 	const struct gs_session_counts *counts = &session->counts;
-	uint64_t noise = counts->junk + counts->foreign + counts->unknown + counts->invalid;
+	uint64_t noise =
+	    counts->junk + counts->foreign + counts->unknown + counts->invalid;
 
 	if (session->end == GS_SESSION_GOES_ON &&
 	    noise > NOISE_FRAMES + NOISE_RATIO * counts->events)
@@ -309,7 +313,7 @@ gs_session_frame(struct gs_session *session, const char *text, size_t len, int64
 		take_notice(session, &message, now_ms);
 		break;
 	case GS_MESSAGE_OK:
-	case GS_MESSAGE_AUTH: /* without a key there is no answer; CLOSED says what it costs */
+	case GS_MESSAGE_AUTH: /* we have no key; a CLOSED says what that costs */
 		break;
 	case GS_MESSAGE_JUNK:
 		session->counts.junk++;
@@ -351,7 +355,8 @@ end_silence(struct gs_session *session, int64_t now_ms)
 
 		if (sub->request == NULL)
 			continue;
-		gs_history_fail(session->history, sub->request, GS_END_TIMEOUT, GS_STR(""));
+		gs_history_fail(session->history, sub->request, GS_END_TIMEOUT,
+		    GS_STR(""));
 		free_sub(session, sub, true);
 	}
 	session->useful_ms = now_ms;
@@ -372,7 +377,8 @@ gs_session_tick(struct gs_session *session, int64_t now_ms)
 	}
 	if (session->noticed != NULL && now_ms >= session->notice_due_ms)
 		refuse_request(session, session->noticed,
-		    (struct gs_str){ session->notice_raw.data, session->notice_raw.len }, true);
+		    (struct gs_str){ session->notice_raw.data, session->notice_raw.len },
+		    true);
 	if (session->num_subs > 0 && now_ms >= session->useful_ms + session->silence_ms)
 		end_silence(session, now_ms);
 	end_if_done(session);

@@ -53,8 +53,9 @@ void gs_session_tick(struct gs_session *session, int64_t now_ms);
 /* The socket was not read for so long: silence in that time says nothing. */
 void gs_session_paused(struct gs_session *session, int64_t for_ms);
 
-/* Adds the next frame to send, one at a time, until false; ask again after every call above. */
-bool gs_session_next_frame(struct gs_session *session, struct gs_buf *frame, int64_t now_ms);
+/* Adds the next frame to send; false: none now.  Ask again after every call above. */
+bool gs_session_next_frame(struct gs_session *session, struct gs_buf *frame,
+    int64_t now_ms);
 /* When tick wants to be called next; -1: no need. */
 int64_t gs_session_deadline_ms(const struct gs_session *session);
 /* Once it does not go on and next_frame said false, the connection may be closed. */

@@ -14,10 +14,10 @@
 #include "clock.h"
 #include "mem.h"
 
-#define PING_S 30		 /* DESIGN 6 */
-#define PONG_S 30		 /* DESIGN 6 */
-#define GOODBYE_S 3		 /* for a peer that takes no close frame */
-#define NAME_BYTES 127		 /* of a host that libwebsockets can check in a certificate */
+#define PING_S 30      /* DESIGN 6 */
+#define PONG_S 30      /* DESIGN 6 */
+#define GOODBYE_S 3    /* for a peer that takes no close frame */
+#define NAME_BYTES 127 /* of a host that libwebsockets can check in a certificate */
 #define HOST_BYTES (GS_URL_BYTES + 16) /* with brackets and port */
 
 enum stage {
@@ -106,7 +106,8 @@ note_failure(struct gs_ws *ws, const char *text, size_t len)
 	char name[sizeof(ws->end.name)];
 
 	if (ws->x509_error != X509_V_OK) {
-		set_end(&ws->end, GS_EUNAVAILABLE, name_certificate_error(ws->x509_error));
+		set_end(&ws->end, GS_EUNAVAILABLE,
+		    name_certificate_error(ws->x509_error));
 	} else if (status == 101) {
 		set_end(&ws->end, GS_EPROTOCOL, "not-websocket");
 	} else if (status != 0) {
@@ -216,15 +217,16 @@ send_frame(struct gs_ws *ws)
 	if (!ws->ops.next_frame(&ws->frame, ws->ops.arg))
 		return 0;
 	len = ws->frame.len - LWS_PRE;
-	if (lws_write(ws->wsi, (unsigned char *)ws->frame.data + LWS_PRE, len, LWS_WRITE_TEXT) <
-	    (int)len)
+	if (lws_write(ws->wsi, (unsigned char *)ws->frame.data + LWS_PRE, len,
+		LWS_WRITE_TEXT) < (int)len)
 		return -1;
 	lws_callback_on_writable(ws->wsi);
 	return 0;
 }
 
 int
-gs_ws_serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len)
+gs_ws_serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+    size_t len)
 {
 	struct gs_ws *ws;
 
@@ -237,7 +239,8 @@ gs_ws_serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, void 
 	if (ws == NULL)
 		return 0;
 	ws->wsi = wsi;
-	switch ((int)reason) { /* an enum of libwebsockets: what we do not name is let be */
+	switch ((int)
+		reason) { /* an enum of libwebsockets: what we do not name is let be */
 	case LWS_CALLBACK_CLIENT_ESTABLISHED:
 		open_ws(ws);
 		return 0;
@@ -267,22 +270,24 @@ static void
 write_host(char host[static HOST_BYTES], const struct gs_url *url)
 {
 	bool is_v6 = strchr(url->host, ':') != NULL;
-	size_t len = (size_t)snprintf(host, HOST_BYTES, "%s%s%s", is_v6 ? "[" : "", url->host,
-	    is_v6 ? "]" : "");
+	size_t len = (size_t)snprintf(host, HOST_BYTES, "%s%s%s", is_v6 ? "[" : "",
+	    url->host, is_v6 ? "]" : "");
 
 	if (url->port != (url->tls ? 443 : 80))
 		(void)snprintf(host + len, HOST_BYTES - len, ":%u", (unsigned)url->port);
 }
 
 static bool
-connect_ws(struct gs_ws *ws, struct gs_loop *loop, const struct gs_url *url, const char *address)
+connect_ws(struct gs_ws *ws, struct gs_loop *loop, const struct gs_url *url,
+    const char *address)
 {
 	struct lws_client_connect_info info;
 	char host[HOST_BYTES];
 	char path[GS_URL_BYTES + 2];
 
 	write_host(host, url);
-	(void)snprintf(path, sizeof(path), "%s%s", url->path[0] == '/' ? "" : "/", url->path);
+	(void)snprintf(path, sizeof(path), "%s%s", url->path[0] == '/' ? "" : "/",
+	    url->path);
 	memset(&info, 0, sizeof(info));
 	info.context = gs_loop_context(loop);
 	info.vhost = gs_loop_vhost(loop);
@@ -290,7 +295,8 @@ connect_ws(struct gs_ws *ws, struct gs_loop *loop, const struct gs_url *url, con
 	info.port = url->port;
 	info.host = host;
 	info.path = path;
-	info.ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT | (url->tls ? LCCSCF_USE_SSL : 0);
+	info.ssl_connection =
+	    LCCSCF_HTTP_NO_FOLLOW_REDIRECT | (url->tls ? LCCSCF_USE_SSL : 0);
 	info.alpn = "http/1.1";
 	info.local_protocol_name = GS_WS_PROTOCOL;
 	info.opaque_user_data = ws;
@@ -311,7 +317,7 @@ gs_ws_dial(struct gs_loop *loop, const struct gs_url *url, const char *address,
 	struct gs_ws *ws;
 
 	*end = (struct gs_ws_end){ .code = GS_OK };
-	/* libwebsockets cuts the name that it checks at 127 bytes and at the first colon. */
+	/* libwebsockets cuts the name to check at 127 bytes and at the first colon. */
 	if (url->tls && (is_v6 || strlen(url->host) > NAME_BYTES)) {
 		set_end(end, GS_EUNAVAILABLE, "tls-name");
 		return NULL;
@@ -320,7 +326,8 @@ gs_ws_dial(struct gs_loop *loop, const struct gs_url *url, const char *address,
 	ws->ops = *ops;
 	ws->is_tls = url->tls;
 	ws->dialled_ms = gs_clock_now().mono_ms;
-	ws->frame.len = (size_t)(gs_buf_room(&ws->frame, LWS_PRE) - ws->frame.data) + LWS_PRE;
+	ws->frame.len =
+	    (size_t)(gs_buf_room(&ws->frame, LWS_PRE) - ws->frame.data) + LWS_PRE;
 	memset(ws->frame.data, 0, LWS_PRE + 1);
 	if (connect_ws(ws, loop, url, address))
 		return ws;

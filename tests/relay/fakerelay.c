@@ -61,17 +61,18 @@ push(struct connection *connection, const struct gs_buf *frame)
 	char *copy = gs_mem_new(LWS_PRE + frame->len);
 
 	memcpy(copy + LWS_PRE, frame->data, frame->len);
-	connection->frames = gs_mem_more(connection->frames, connection->num, &connection->cap,
-	    sizeof(char *));
-	connection->lens = gs_mem_more(connection->lens, connection->num, &connection->cap_lens,
-	    sizeof(size_t));
+	connection->frames = gs_mem_more(connection->frames, connection->num,
+	    &connection->cap, sizeof(char *));
+	connection->lens = gs_mem_more(connection->lens, connection->num,
+	    &connection->cap_lens, sizeof(size_t));
 	connection->frames[connection->num] = copy;
 	connection->lens[connection->num++] = frame->len;
 }
 
 /* ["VERB","sub"] or, with a text, ["VERB","sub","text"]; sub as it stood in the REQ. */
 static void
-push_answer(struct connection *connection, const char *verb, struct gs_str sub, const char *text)
+push_answer(struct connection *connection, const char *verb, struct gs_str sub,
+    const char *text)
 {
 	struct gs_buf frame = GS_BUF_INIT;
 
@@ -138,7 +139,8 @@ serve_req(struct relay *relay, struct connection *connection, struct gs_json *js
 	if (relay->refuse != NULL)
 		push_answer(connection, "CLOSED", sub.raw, relay->refuse);
 	if (relay->notice != NULL)
-		push_answer(connection, "NOTICE", (struct gs_str){ NULL, 0 }, relay->notice);
+		push_answer(connection, "NOTICE", (struct gs_str){ NULL, 0 },
+		    relay->notice);
 	if (relay->refuse != NULL || relay->notice != NULL)
 		return;
 	while (gs_json_item(json, false, &more) && more && gs_json_skip(json, &value))
@@ -178,7 +180,8 @@ serve_message(struct relay *relay, struct connection *connection)
 	struct gs_json json;
 	bool more;
 
-	gs_json_init(&json, connection->message.data, connection->message.len, GS_JSON_DEPTH);
+	gs_json_init(&json, connection->message.data, connection->message.len,
+	    GS_JSON_DEPTH);
 	if (!gs_json_next(&json, &value) || value.type != GS_JSON_ARRAY ||
 	    !gs_json_item(&json, true, &more) || !more || !gs_json_next(&json, &value))
 		return;
@@ -287,7 +290,8 @@ load(struct relay *relay, const char *path)
 		struct stored stored = { .event = GS_EVENT_INIT };
 
 		if (!gs_event_in_frame(&object, line, &err) ||
-		    gs_event_parse(&stored.event, object.ptr, object.len, &err) != GS_EVENT_OK)
+		    gs_event_parse(&stored.event, object.ptr, object.len, &err) !=
+			GS_EVENT_OK)
 			die(err.text);
 		stored.line = gs_mem_dup(object.ptr, object.len);
 		stored.len = object.len;

@@ -1,6 +1,6 @@
 /* The reading of one filter: its cursor, and what a page proves.  For history alone. */
-#ifndef GS_HISTORY_READING_H
-#define GS_HISTORY_READING_H
+#ifndef GS_HISTORY_PRIVATE_H
+#define GS_HISTORY_PRIVATE_H
 
 #include "history.h"
 #include "map.h"
@@ -11,8 +11,8 @@ struct gs_reading_page {
 	uint64_t own;	  /* events among them that match no other filter of the REQ */
 	uint64_t fresh;	  /* events among them, first seen in this reading */
 	int64_t oldest_own, last_own; /* dates; -1: none */
-	bool is_outside;    /* a frame lay outside the window */
-	bool is_disordered; /* an own frame was newer than the one before */
+	bool is_outside;	      /* a frame lay outside the window */
+	bool is_disordered;	      /* an own frame was newer than the one before */
 };
 
 /* A narrower filter, to read one second that is denser than a page. */
@@ -24,9 +24,9 @@ struct gs_reading_part {
 struct gs_reading {
 	struct gs_history_report report;
 	struct gs_filter filter; /* as it was given */
-	int64_t until;		 /* cursor, inclusive; -1: none yet.  All above it was seen. */
-	struct gs_map *seen;	 /* id -> struct seen; those that may come again */
-	size_t prune_at;	 /* so many of them: let go of what can't come again */
+	int64_t until; /* cursor, inclusive; -1: none yet.  All above it was seen. */
+	struct gs_map *seen; /* id -> struct seen; those that may come again */
+	size_t prune_at;     /* so many of them: let go of what can't come again */
 	uint64_t page_number;
 	struct gs_reading_page page;
 
@@ -34,7 +34,8 @@ struct gs_reading {
 	size_t num_parts, cap_parts;
 	uint64_t parts_from; /* page number of the first part */
 
-	bool is_doubtful; /* stepped below a second that may be cut: more below proves it was */
+	bool
+	    is_doubtful; /* stepped below a second that may be cut; more there proves it */
 	bool has_loss;
 };
 
@@ -49,8 +50,8 @@ struct gs_reading_answer {
 
 enum gs_reading_next {
 	GS_READING_AGAIN,   /* has moved on: ask for the next page */
-	GS_READING_SETTLED, /* shared: nothing new and nothing cut; finish when no other moves */
-	GS_READING_LONG,    /* shared: nothing new, but perhaps cut; ask alone when no other moves */
+	GS_READING_SETTLED, /* shared: nothing new, nothing cut; ends with the others */
+	GS_READING_LONG,    /* shared: nothing new, perhaps cut; then asked alone */
 	GS_READING_ALONE,   /* shared: contradicts itself; ask alone at once */
 	GS_READING_ENDED,
 };
@@ -70,11 +71,15 @@ enum gs_reading_fit {
 	GS_READING_OUTSIDE, /* but inside the filter as it was given */
 	GS_READING_BEYOND,  /* outside that too */
 };
-enum gs_reading_fit gs_reading_fit(const struct gs_reading *reading, const struct gs_event *event);
+enum gs_reading_fit gs_reading_fit(const struct gs_reading *reading,
+    const struct gs_event *event);
 
-/* Counts a frame that fits inside; is_own: no other filter of the REQ.  True: first time on this page. */
-bool gs_reading_take(struct gs_reading *reading, const struct gs_event *event, bool is_own,
-    bool is_valid);
+/*
+ * Counts a frame that fits inside; is_own: no other filter of the REQ.  True: it is the
+ * first time on this page.
+ */
+bool gs_reading_take(struct gs_reading *reading, const struct gs_event *event,
+    bool is_own, bool is_valid);
 
 /* Judges a page that EOSE ended, moves the cursor. */
 enum gs_reading_next gs_reading_judge(struct gs_reading *reading,
