@@ -143,16 +143,17 @@ tangle_announce(struct tangle *tangle)
 {
 	struct draft *draft = &tangle->draft;
 	size_t actor = tangle_actor(tangle), name = tangle_name(tangle);
-	bool listed = !rng_once_in(&tangle->rng, 3);
+	size_t dice = rng_below(&tangle->rng, 8); /* 6, 7: only in clone, only in relays */
+	const char *elsewhere = "elsewhere.example";
 	char url[320], relay[64];
 
 	draft_begin(draft, GS_KIND_ANNOUNCEMENT, tangle_date(tangle));
 	tangle_add_d(tangle, name);
 	(void)snprintf(url, sizeof(url), "https://%s/x/y.git",
-	    listed ? tangle->service : "elsewhere.example");
+	    dice < 5 || dice == 6 ? tangle->service : elsewhere);
 	draft_tag(draft, "clone", url, NULL);
 	(void)snprintf(url, sizeof(url), "wss://%s",
-	    listed ? tangle->service : "elsewhere.example");
+	    dice < 5 || dice == 7 ? tangle->service : elsewhere);
 	draft_tag(draft, "relays", url, NULL);
 	(void)snprintf(relay, sizeof(relay), "wss://relay%zu.example%s",
 	    rng_below(&tangle->rng, 5), rng_once_in(&tangle->rng, 3) ? "/" : "");
