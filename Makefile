@@ -96,6 +96,8 @@ $(OUT)/obj/%.o: %.c | $(AFTER)
 	$(SAY) '  CC    $<'
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(OUT)/obj/tests/%.o: ALL_CPPFLAGS += -iquote tests
+
 $(STATIC): $(LIB_OBJS)
 $(PARTS_LIB): $(PARTS)
 $(STATIC) $(PARTS_LIB):

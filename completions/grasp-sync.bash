@@ -12,7 +12,8 @@ _grasp_sync_options() {
 		;;
 	grasp-sync-init)
 		echo --db= --events= --service= --bootstrap= --follow= -o= --output= --explain \
-			--now= --own-url= --allow-private
+			--now= --own-url= --allow-private --max-relays= --max-relays-repo= \
+			--max-relays-author= --max-roots=
 		;;
 	grasp-sync-filters)
 		echo --relay= --since= --layer= --chunk= --format= --max-filters= \
