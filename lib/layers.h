@@ -7,9 +7,10 @@
 #include "filter.h"
 #include "state.h"
 
-#define GS_LAYERS_CHUNK 100   /* values a filter: v2 decision 9 */
-#define GS_LAYERS_LONG_D 184  /* bytes of d; a longer ref is over what strfry indexes (255 bytes) */
-#define GS_LAYERS_ALL 7u      /* bits: 1 << (layer - 1) */
+#define GS_LAYERS_CHUNK 100 /* values a filter: v2 decision 9 */
+/* Bytes of d: with a longer one the ref is over what strfry indexes (255 bytes). */
+#define GS_LAYERS_LONG_D 184
+#define GS_LAYERS_ALL 7u /* bits: 1 << (layer - 1) */
 
 struct gs_layers_options {
 	unsigned layers; /* bits 1, 2, 4: layers 1, 2, 3 */
@@ -27,7 +28,7 @@ typedef bool gs_layers_fn(unsigned layer, const struct gs_filter *filter, void *
  * relay NULL: a relay that is not in the state, layer 1 only.  The state must be sorted.
  * Returns false if fn did.
  */
-bool gs_layers_each(const struct gs_relay_entry *relay, const struct gs_layers_options *options,
-    gs_layers_fn *fn, void *arg);
+bool gs_layers_each(const struct gs_relay_entry *relay,
+    const struct gs_layers_options *options, gs_layers_fn *fn, void *arg);
 
 #endif

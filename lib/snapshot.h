@@ -6,7 +6,8 @@
 #include "state.h"
 
 #define GS_SNAPSHOT_VERSION 1
-#define GS_SNAPSHOT_BYTES (512u * 1024 * 1024) /* 10,000 repos x 1,000 roots are under it */
+/* The longest file that is read; 10,000 repos x 700 roots are under it. */
+#define GS_SNAPSHOT_BYTES (512u * 1024 * 1024)
 
 /* Writes the file's one line with its newline.  Sorts the state.  Same state, same bytes. */
 void gs_snapshot_write(struct gs_state *state, struct gs_buf *buf);
@@ -17,6 +18,7 @@ void gs_snapshot_write(struct gs_state *state, struct gs_buf *buf);
  * Relays are canonical in the result; private ones are let through.  The result is
  * sorted.  Unknown members are passed over: version says what changes the meaning.
  */
-struct gs_state *gs_snapshot_parse(const char *text, size_t len, struct gs_err *err) GS_MUST;
+struct gs_state *gs_snapshot_parse(const char *text, size_t len,
+    struct gs_err *err) GS_MUST;
 
 #endif

@@ -16,7 +16,7 @@ struct gs_repo {
 	size_t num_roots, cap_roots;
 };
 
-/* "relays" of the state file: what is known of a relay's health.  Absent values are -1 or NULL. */
+/* "relays" of the state file: a relay's health.  Absent values are -1 or NULL. */
 struct gs_relay_status {
 	char *status; /* "healthy", "backoff", "dead", or NULL */
 	int64_t failures, read_until, last_success, last_full_sync;
@@ -44,17 +44,21 @@ struct gs_state {
 struct gs_state *gs_state_new(void); /* libsodium must have been started */
 void gs_state_free(struct gs_state *state);
 
-void gs_state_add_service(struct gs_state *state, struct gs_str service); /* a second time: nothing */
+/* A second time: nothing. */
+void gs_state_add_service(struct gs_state *state, struct gs_str service);
 /* The repo or relay of that name, made if it is not there. */
 struct gs_repo *gs_state_add_repo(struct gs_state *state, struct gs_str ref);
 struct gs_relay_entry *gs_state_add_relay(struct gs_state *state, struct gs_str url);
 /* Adds without looking for duplicates; gs_state_sort removes them. */
 void gs_repo_add_root(struct gs_repo *repo, const uint8_t id[static 32]);
-void gs_relay_add_repo(struct gs_relay_entry *relay, struct gs_repo *repo); /* sets is_synced */
+void gs_relay_add_repo(struct gs_relay_entry *relay, struct gs_repo *repo); /* synced */
 struct gs_relay_status *gs_relay_add_status(struct gs_relay_entry *relay);
 void gs_status_add_pending(struct gs_relay_status *status, struct gs_str ref);
 
-/* Sorts every list (roots by id, repos by ref), drops duplicates, syncs bootstrap relays. */
+/*
+ * Sorts every list (roots by id, repos by ref) and drops duplicates; bootstrap relays
+ * are synced.
+ */
 void gs_state_sort(struct gs_state *state);
 
 #endif

@@ -82,7 +82,7 @@ add_root(struct gs_repo *repo, int byte)
 	gs_repo_add_root(repo, id);
 }
 
-/* A relay with repos of num_refs distinct refs, the first with num_roots distinct roots. */
+/* A relay with that many repos, of which the first has all the roots. */
 static struct gs_relay_entry *
 make_relay(struct gs_state *state, unsigned num_refs, unsigned num_roots)
 {

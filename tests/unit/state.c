@@ -1,4 +1,4 @@
-/* The state: one entry a name, lists in order without duplicates, all memory given back. */
+/* The state: an entry a name, lists in order, once each, all memory given back. */
 #include <setjmp.h>
 #include <sodium.h>
 #include <stdarg.h>
