@@ -28,14 +28,18 @@ struct gs_filter {
 
 #define GS_FILTER_BYTES (1024 * 1024) /* of JSON: more than any relay takes */
 
-#define GS_FILTER_INIT { .since = -1, .until = -1, .limit = -1 }
+#define GS_FILTER_INIT                                \
+	{                                             \
+		.since = -1, .until = -1, .limit = -1 \
+	}
 
 /*
  * What an initialised filter held before is freed; on false it is empty again.
  * Strict: unknown members, empty lists, null, wrong types, upper-case hex and
  * `#xx` are refused with the place.  `{}` is read: it matches everything.
  */
-bool gs_filter_parse(struct gs_filter *filter, const char *text, size_t len, struct gs_err *err) GS_MUST;
+bool gs_filter_parse(struct gs_filter *filter, const char *text, size_t len,
+    struct gs_err *err) GS_MUST;
 void gs_filter_fini(struct gs_filter *filter);
 
 /* Adds the JSON object: ids, authors, kinds, #tags, since, until, limit; no spaces. */

@@ -11,8 +11,10 @@
 #include "buf.h"
 #include "err.h"
 
-#define GS_JSON_DEPTH 32	      /* nesting: DESIGN 6 */
-#define GS_JSON_INT_MAX ((INT64_C(1) << 53) - 1) /* what every JSON library keeps exactly */
+/* Nesting: DESIGN 6. */
+#define GS_JSON_DEPTH 32
+/* What every JSON library keeps exactly. */
+#define GS_JSON_INT_MAX ((INT64_C(1) << 53) - 1)
 
 /*
  * Refused everywhere: duplicate keys, invalid UTF-8, lone surrogates, raw control
@@ -32,11 +34,11 @@ enum gs_json_type {
 
 struct gs_json_value {
 	enum gs_json_type type;
-	struct gs_str raw; /* token as it stands; a string without its quotes, escapes not decoded */
+	struct gs_str raw; /* as it stands; a string without its quotes, not decoded */
 	bool escaped;	   /* string: has a backslash */
 };
 
-/* A pull reader.  After a function returned false, why and at tell what is wrong where. */
+/* A pull reader.  After a function returned false, why and at tell what is wrong. */
 struct gs_json {
 	const char *begin, *at, *end;
 	unsigned depth, max_depth;
@@ -50,21 +52,25 @@ void gs_json_init(struct gs_json *json, const char *text, size_t len, unsigned m
  * is read: go on with gs_json_item or gs_json_member until *more is false.
  */
 bool gs_json_next(struct gs_json *json, struct gs_json_value *value) GS_MUST;
-/* In an array: is there a further item?  Then read it with gs_json_next or _skip.  first: right behind '['. */
+/*
+ * In an array: is there a further item?  Then read it with gs_json_next or _skip.
+ * first: right behind the bracket.
+ */
 bool gs_json_item(struct gs_json *json, bool first, bool *more) GS_MUST;
-/* In an object: the next key (as a string value), its colon read.  Duplicates are the caller's to refuse. */
-bool gs_json_member(struct gs_json *json, bool first, struct gs_json_value *key, bool *more) GS_MUST;
-/* The next value whole, with all below it, duplicate keys refused; raw spans it (brackets included). */
+/* In an object: the next key, its colon read.  Duplicates are the caller's to refuse. */
+bool gs_json_member(struct gs_json *json, bool first, struct gs_json_value *key,
+    bool *more) GS_MUST;
+/* The next value with all below it, duplicate keys refused; raw has the brackets too. */
 bool gs_json_skip(struct gs_json *json, struct gs_json_value *value) GS_MUST;
 /* Nothing but blanks is left. */
 bool gs_json_end(struct gs_json *json) GS_MUST;
 
-/* For callers that refuse what the reader accepts: at is the place, why static text; returns false. */
+/* For callers that refuse more: at is the place, why static text; returns false. */
 bool gs_json_refuse(struct gs_json *json, const char *at, const char *why);
-/* Reports why at which line and column, in bytes ("line 3 column 17: ..."); returns false. */
+/* Reports why and where, in bytes ("line 3 column 17: ..."); returns false. */
 bool gs_json_fail(const struct gs_json *json, struct gs_err *err);
 
-/* Decodes the escapes of a string value that the reader has passed; at most raw.len bytes are added. */
+/* Adds a string that the reader has passed, escapes decoded: at most raw.len bytes. */
 void gs_json_decode(struct gs_buf *buf, struct gs_json_value value);
 /* True if the string, decoded, is these bytes. */
 bool gs_json_is(struct gs_json_value value, const char *text);
@@ -84,8 +90,11 @@ void gs_json_write_string(struct gs_buf *buf, const char *text, size_t len);
  */
 bool gs_json_tree(jv *tree, const char *text, size_t len, struct gs_err *err) GS_MUST;
 
-/* Kind-checked looks into a tree (borrowed, never consumed).  False: absent or another kind. */
-bool gs_json_get(jv object, const char *key, jv_kind kind, jv *borrowed) GS_MUST; /* valid while object lives */
+/*
+ * Kind-checked looks into a tree, which is never consumed; what is borrowed lives as
+ * long as the object.  False: absent or another kind.
+ */
+bool gs_json_get(jv object, const char *key, jv_kind kind, jv *borrowed) GS_MUST;
 bool gs_json_get_int(jv object, const char *key, int64_t *out) GS_MUST;
 struct gs_str gs_json_str(jv string); /* borrowed bytes of a string */
 

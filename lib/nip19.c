@@ -8,6 +8,7 @@
 #define KEY_SYMBOLS 52	   /* 32 bytes in symbols of 5 bits, 4 bits over */
 #define CHECKSUM_SYMBOLS 6 /* behind them */
 #define ALL_SYMBOLS (KEY_SYMBOLS + CHECKSUM_SYMBOLS)
+#define NAME_LEN (PREFIX_LEN + ALL_SYMBOLS)
 
 /* The checksum of BIP-173 over one more symbol. */
 static uint32_t
@@ -44,17 +45,17 @@ is_checksum_right(const uint8_t symbols[static ALL_SYMBOLS])
 
 /* Copies the text in lower case; false if it mixes cases. */
 static bool
-fold_case(char *out, struct gs_str text)
+fold_case(char out[static NAME_LEN], const char text[static NAME_LEN])
 {
 	bool has_lower = false, has_upper = false;
 	size_t i;
 
-	for (i = 0; i < text.len; i++) {
-		bool is_upper = text.ptr[i] >= 'A' && text.ptr[i] <= 'Z';
+	for (i = 0; i < NAME_LEN; i++) {
+		bool is_upper = text[i] >= 'A' && text[i] <= 'Z';
 
 		has_upper |= is_upper;
-		has_lower |= text.ptr[i] >= 'a' && text.ptr[i] <= 'z';
-		out[i] = is_upper ? (char)(text.ptr[i] - 'A' + 'a') : text.ptr[i];
+		has_lower |= text[i] >= 'a' && text[i] <= 'z';
+		out[i] = is_upper ? (char)(text[i] - 'A' + 'a') : text[i];
 	}
 	return !(has_lower && has_upper);
 }
@@ -96,10 +97,10 @@ join_bits(uint8_t pubkey[static 32], const uint8_t symbols[static KEY_SYMBOLS])
 bool
 gs_nip19_parse_npub(uint8_t pubkey[static 32], struct gs_str text)
 {
-	char lower[PREFIX_LEN + ALL_SYMBOLS];
+	char lower[NAME_LEN];
 	uint8_t symbols[ALL_SYMBOLS];
 
-	if (text.len != sizeof(lower) || !fold_case(lower, text))
+	if (text.len != NAME_LEN || !fold_case(lower, text.ptr))
 		return false;
 	return memcmp(lower, PREFIX, PREFIX_LEN) == 0 &&
 	    read_symbols(symbols, lower + PREFIX_LEN) && is_checksum_right(symbols) &&

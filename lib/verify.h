@@ -5,7 +5,8 @@
 #include "event.h"
 
 /* GS_EVENT_OK or _ID; cheap. */
-enum gs_event_fault gs_verify_id(const struct gs_event *event, struct gs_buf *scratch) GS_MUST;
+enum gs_event_fault gs_verify_id(const struct gs_event *event,
+    struct gs_buf *scratch) GS_MUST;
 /* GS_EVENT_OK or _SIG; the id must have been checked. About 36 us. */
 enum gs_event_fault gs_verify_sig(const struct gs_event *event) GS_MUST;
 

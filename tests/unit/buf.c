@@ -1,4 +1,4 @@
-/* Growing bytes: the NUL behind them, cutting, taking, and peers' bytes as people see them. */
+/* Growing bytes: the NUL behind, cutting, taking, and peers' bytes as people see them. */
 #include "buf.h"
 
 #include <setjmp.h>

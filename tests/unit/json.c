@@ -14,14 +14,15 @@ is_read(const char *text, size_t len)
 {
 	struct gs_json json;
 	struct gs_json_value value;
-	char *copy = malloc(len);
+	char *block = malloc(len + 1);
+	char *copy = block + 1;
 	bool ok;
 
 	if (len != 0)
 		memcpy(copy, text, len);
 	gs_json_init(&json, copy, len, GS_JSON_DEPTH);
 	ok = gs_json_skip(&json, &value) && gs_json_end(&json);
-	free(copy);
+	free(block);
 	return ok;
 }
 
