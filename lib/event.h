@@ -74,7 +74,7 @@ void gs_event_fini(struct gs_event *event);
 /* The hash of [0,pubkey,created_at,kind,tags,content]; scratch is cleared and used. */
 void gs_event_compute_id(const struct gs_event *event, struct gs_buf *scratch,
     uint8_t id[static 32]);
-/* Adds the canonical line: id, pubkey, created_at, kind, tags, content, sig; no newline. */
+/* Adds the line: id, pubkey, created_at, kind, tags, content, sig; no newline. */
 void gs_event_write(const struct gs_event *event, struct gs_buf *buf);
 
 /* First value of the tag, or an empty string: tag [1] if there is one. */
