@@ -144,7 +144,8 @@ check-asan: ## every test again, under the address and undefined behaviour sanit
 	@$(MAKE) --no-print-directory VARIANT=asan check
 
 check-peers: tests ## against relays of others, where they are installed
-	@GS_BUILD='$(BUILD)' GS_VARIANT='$(VARIANT)' JOBS=1 tests/run '$(OUT)' $(PEERS)
+	@GS_BUILD='$(BUILD)' GS_VARIANT='$(VARIANT)' GS_LOG=peers JOBS=1 \
+	    tests/run '$(OUT)' $(PEERS)
 
 lint: | $(AFTER) ## format, warnings of two compilers, layers, sizes, man pages, scripts
 	@MAKE='$(MAKE)' BUILD='$(BUILD)' JOBS='$(JOBS)' tests/lint/run

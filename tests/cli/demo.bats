@@ -4,7 +4,8 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-	export TMPDIR="$BATS_TEST_TMPDIR"
+	export TMPDIR="$BATS_TEST_TMPDIR/tmp"
+	mkdir "$TMPDIR"
 	demo="$BATS_TEST_DIRNAME/../demo/run"
 }
 
@@ -29,7 +30,9 @@ setup() {
 	"$demo" >/dev/null 2>&1 3>&- &
 	sleep 0.5
 	kill -TERM $!
-	run -143 wait $!
-	run -0 find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'tmp.*'
+	local status=0
+	wait $! || status=$?
+	[ "$status" -eq 143 ]
+	run -0 ls -A "$TMPDIR"
 	[ -z "$output" ]
 }

@@ -7,7 +7,7 @@ readonly SERVICE=git.example.com
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
-	gencorpus --seed 3 --repos 8 --roots 8 --comments 3 --relays 1 --service "$SERVICE" \
+	gencorpus --seed 3 --repos 30 --roots 8 --comments 3 --relays 1 --service "$SERVICE" \
 		>events.jsonl
 }
 

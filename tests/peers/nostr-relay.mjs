@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 // Where the packages were installed: outside of the source tree.
-const require = createRequire(join(process.env.PEERS, 'x.js'));
+const require = createRequire(join(process.env.GS_PEERS, 'x.js'));
 const { EventRepository, EventUtils, LogLevel } = require('@nostr-relay/common');
 const { NostrRelay } = require('@nostr-relay/core');
 const { WebSocketServer } = require('ws');
