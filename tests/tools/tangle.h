@@ -143,8 +143,7 @@ tangle_announce(struct tangle *tangle)
 {
 	struct draft *draft = &tangle->draft;
 	size_t actor = tangle_actor(tangle), name = tangle_name(tangle);
-	size_t dice =
-	    rng_below(&tangle->rng, 8); /* 6, 7: only in clone, only in relays */
+	size_t dice = rng_below(&tangle->rng, 8); /* 5: unlisted, 6, 7: by half */
 	const char *elsewhere = "elsewhere.example";
 	char url[320], relay[64];
 
