@@ -9,7 +9,7 @@
 /* The longest file that is read; 10,000 repos x 700 roots are under it. */
 #define GS_SNAPSHOT_BYTES (512u * 1024 * 1024)
 
-/* Writes the file: one line with its newline.  Sorts the state.  Same state, same bytes. */
+/* Writes the file, one line.  Sorts the state.  The same state gives the same bytes. */
 void gs_snapshot_write(struct gs_state *state, struct gs_buf *buf);
 
 /*
