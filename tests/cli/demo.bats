@@ -13,6 +13,7 @@ setup() {
 	run -0 --separate-stderr "$demo"
 	[[ $output == *"byte for byte the same"* ]]
 	[ "${#lines[@]}" -le 40 ]
+	echo "stderr: $stderr"
 	[ -z "$stderr" ]
 	run -0 ls -A "$TMPDIR"
 	[ -z "$output" ]

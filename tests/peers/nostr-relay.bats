@@ -18,6 +18,7 @@ teardown() {
 # usage: serve PAGE; sets url
 serve() {
 	local tries=0
+	: >port
 	node "$BATS_TEST_DIRNAME/nostr-relay.mjs" "$1" events.jsonl >port 2>relay.log 3>&- &
 	pid=$!
 	until grep -q listening port; do
