@@ -133,7 +133,7 @@ gs_message_parse(struct gs_message *message, const char *text, size_t len)
 	size_t i;
 
 	*message = (struct gs_message){ .type = GS_MESSAGE_JUNK };
-	message->text.type = GS_JSON_STRING;
+	message->text = (struct gs_json_value){ GS_JSON_STRING, GS_STR(""), false };
 	gs_json_init(&json, text, len, GS_JSON_DEPTH);
 	if (!read_elements(&elements, &json))
 		return refuse(message, json.why ? json.why : "not JSON");

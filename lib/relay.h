@@ -38,7 +38,7 @@ void gs_relay_free(struct gs_relay *relay); /* before its loop; hangs up, tells 
 
 /* The session, to add filters before gs_relay_dial and to read reports. */
 struct gs_session *gs_relay_session(struct gs_relay *relay);
-/* Looks the name up, which blocks: so before gs_loop_run.  ended may be called at once. */
+/* Looks the name up, which blocks: before gs_loop_run.  May call ended at once. */
 void gs_relay_dial(struct gs_relay *relay);
 /* Hangs up; ended follows at once. */
 void gs_relay_stop(struct gs_relay *relay);

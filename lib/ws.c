@@ -139,7 +139,7 @@ note_peer_close(struct gs_ws *ws, const unsigned char *in, size_t len)
 {
 	char name[sizeof(ws->end.name)];
 
-	ws->end.close_code = len >= 2 ? (uint16_t)(in[0] << 8 | in[1]) : 0;
+	ws->end.close_code = len >= 2 ? (uint16_t)((unsigned)in[0] << 8 | in[1]) : 0;
 	(void)snprintf(name, sizeof(name), "closed-%u", (unsigned)ws->end.close_code);
 	set_end(&ws->end, GS_EINCOMPLETE, ws->end.close_code != 0 ? name : "closed");
 }
