@@ -44,12 +44,13 @@ now_ms() {
 	date +%s%3N
 }
 
-# usage: start_and_kill MS; kills an import into db so long after its start
+# usage: start_and_kill MS [OPTION...]; kills an import into db so long after its start
 start_and_kill() {
-	local pid
-	grasp-sync-store import -v --db db <"$corpus" 2>log &
+	local pid ms=$1
+	shift
+	grasp-sync-store import -v --db db "$@" <"$corpus" 2>log 3>&- &
 	pid=$!
-	sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"
+	sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
 	kill -9 "$pid" 2>/dev/null || echo "it had ended before"
 	wait "$pid" || true
 }
@@ -84,13 +85,7 @@ start_and_kill() {
 @test "kill -9 of an import with a service: what waits comes back too" {
 	grasp-sync-store import -q --db whole --service git.example.com <"$corpus"
 	grasp-sync-store export --db whole >whole.jsonl
-	start_and_kill 400
-	rm -rf db
-	grasp-sync-store import -v --db db --service git.example.com <"$corpus" 2>log &
-	pid=$!
-	sleep 0.6
-	kill -9 "$pid" 2>/dev/null || true
-	wait "$pid" || true
+	start_and_kill 700 --service git.example.com
 	[ ! -e db ] || check_kept db "$(read_reported log)"
 	tac "$corpus" | grasp-sync-store import -q --db db --service git.example.com
 	grasp-sync-store export --db db | cmp - whole.jsonl
@@ -117,7 +112,6 @@ fill_small_disk() {
 		skip "this machine lets us mount no small disk"
 	export corpus sorted
 	export -f fill_small_disk read_reported check_kept
-	# a commit of the usual size would fill the disk before the first one ended
 	"${namespace[@]}" bash -c fill_small_disk
 }
 
