@@ -473,9 +473,9 @@ main(int argc, char **argv)
 	cli_init(&reader.cli, argc, argv);
 	read_options(&reader);
 	read_operand(&reader);
-	if (!read_filters(&reader, &err) || !open_report(&reader, &err))
-		return cli_fail(&reader.cli, &err);
-	if (reader.input.num > 0) {
+	if (!read_filters(&reader, &err) || !open_report(&reader, &err)) {
+		code = cli_fail(&reader.cli, &err);
+	} else if (reader.input.num > 0) {
 		code = read_relay(&reader);
 	} else if (reader.input.bad.count > 0) {
 		cli_bad_end(&reader.input.bad);
