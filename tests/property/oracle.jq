@@ -39,24 +39,28 @@ def digest: . + {
 def is_newer($than): .created_at > $than.created_at or (.created_at == $than.created_at and .id < $than.id);
 def ids: map({key: .id, value: .}) | from_entries;
 
-# Was the event taken by a deletion, a vanish request or its date?  $all knows versions.
-def is_taken($effects; $all):
+# The deletions and vanish requests that act on the event, and the versions that are
+# newer, all by id.  $all knows every event.
+def takers($effects; $all):
 	. as $event |
-	.is_expired or
-	(.kind != 62 and any($effects[]; .is_vanish and .pubkey == $event.pubkey and
-		$event.created_at <= .created_at)) or
-	(.kind != 62 and .kind != 5 and any($effects[] | select(.kind == 5 and .pubkey == $event.pubkey);
-		any(.es[]; . == $event.id) or
-		($event.address != null and (
-			($event.created_at <= .created_at and any(.as[]; . == $event.address)) or
-			any(.es[] | $all[.] | select(. != null); .address == $event.address and
-				(. as $v | $event | is_newer($v) | not))))));
+	[$effects[] | select(.pubkey == $event.pubkey and .id != $event.id) |
+		select((.is_vanish and $event.kind != 62 and $event.created_at <= .created_at) or
+			(.kind == 5 and $event.kind != 5 and $event.kind != 62 and (
+				any(.es[]; . == $event.id) or
+				($event.address != null and (
+					($event.created_at <= .created_at and any(.as[]; . == $event.address)) or
+					any(.es[] | $all[.] | select(. != null); .address == $event.address and
+						(. as $version | $event | is_newer($version) | not))))))) | .id];
 
-def is_replaced($versions):
-	. as $event | .address != null and
-	any($versions[]; .address == $event.address and is_newer($event));
+def newer($versions):
+	if .address == null then [] else
+		. as $event | [$versions[] | select(.address == $event.address and is_newer($event)) | .id]
+	end;
 
-def stands($effects; $all; $versions): (is_taken($effects; $all) or is_replaced($versions)) | not;
+# The sets are objects with ids as keys.
+def is_taken($effects): .is_expired or any(.takers[]; $effects[.] != null);
+def is_replaced($versions): any(.newer[]; $versions[.] != null);
+def stands($effects; $versions): (is_taken($effects) or is_replaced($versions)) | not;
 
 # Authors that the followed announcements among $grounds reach for a d, as {"d": {"pubkey": true}}.
 def reach($grounds):
@@ -100,23 +104,22 @@ def loosest($all):
 
 # What is accepted in every order: with grounds that stand to the end.  A deletion and a
 # version that drops us count what would stand without them.
-def strictest($all; $loose; $known):
-	[$loose[] | select(.kind == 5 or .kind == 62)] as $effects |
-	def without($event): [$effects[] | select(.id != $event.id)];
+def strictest($all; $loose):
+	def without($event): $loose | .[$event.id] = null;
 	def grow($have):
-		[$have[] | select(stands($effects; $known; $loose))] as $firm |
+		[$have[] | select(stands($loose; $loose))] as $firm |
 		reach($firm) as $reach |
 		($firm | map(select(.is_listed)) | flags(.address)) as $refs |
 		($firm | ids) as $ids |
 		[$all[] | select(.is_expired | not) | . as $event |
 			if .kind == 5 or .kind == 62 then
-				[$have[] | select(.id != $event.id and
-					stands(without($event); $known; $loose))] as $own |
+				without($event) as $others |
+				[$have[] | select(.id != $event.id and stands($others; $loose))] as $own |
 				select(is_accepted(false; $reach; $refs; $own | ids; $own | flags(.address);
 					$own | flags(.pubkey)))
 			elif .kind == 30617 then
 				[$have[] | select(.address == $event.address and .id != $event.id and
-					(is_taken($effects; $known) | not))] as $own |
+					(is_taken($loose) | not))] as $own |
 				select(is_accepted(false; $reach; $refs; $ids; $own | flags(.address); {}))
 			else
 				select(is_accepted(false; $reach; $refs; $ids; {}; {}))
@@ -126,17 +129,19 @@ def strictest($all; $loose; $known):
 
 def in_order: sort_by([.created_at, .id]) | map(.id);
 
-unique_by(.id) | map(digest) as $all | ($all | ids) as $known |
+unique_by(.id) | map(digest) | ids as $known |
+[.[] | select(.kind == 5 or .kind == 62)] as $effects |
+map(.takers = takers($effects; $known)) |
+(map(select(.address != null)) | group_by(.address) |
+	map({key: .[0].address, value: .}) | from_entries) as $versions |
+map(.newer = newer($versions[.address // ""] // [])) as $all |
 if $service == "" then
-	[$all[] | select(.kind == 5 or .kind == 62)] as $effects |
-	{must: [$all[] | select(stands($effects; $known; $all))] | in_order, may: []}
+	{must: [$all[] | select(stands($known; $known))] | in_order, may: []}
 else
-	loosest($all) as $loose |
-	strictest($all; $loose; $known) as $strict |
-	[$loose[] | select(.kind == 5 or .kind == 62)] as $effects |
-	[$strict[] | select(.kind == 5 or .kind == 62)] as $sure |
-	([$strict[] | select(stands($effects; $known; $loose))] | in_order) as $must |
+	loosest($all) as $loose | ($loose | ids) as $possible |
+	strictest($all; $possible) as $strict | ($strict | ids) as $sure |
+	([$strict[] | select(stands($possible; $possible))] | in_order) as $must |
 	($must | map({key: ., value: true}) | from_entries) as $is_must |
 	{must: $must,
-	 may: [$loose[] | select($is_must[.id] != true and stands($sure; $known; $strict))] | in_order}
+	 may: [$loose[] | select($is_must[.id] != true and stands($sure; $sure))] | in_order}
 end
