@@ -321,7 +321,7 @@ say_cause(const struct reader *reader, struct gs_str cause, const struct cause *
 	const struct gs_relay_fault *fault = gs_relay_fault(reader->relay);
 	const struct gs_history *history =
 	    gs_session_history(gs_relay_session(reader->relay));
-	bool has_fault = fault->name != NULL && !gs_str_is(cause, "loss");
+	bool has_fault = fault->name != NULL && gs_str_is(cause, "dropped");
 	struct gs_buf filter = GS_BUF_INIT, shown = GS_BUF_INIT;
 
 	gs_filter_write(gs_history_filter(history, what->first), &filter);

@@ -71,6 +71,8 @@ note_session_end(struct gs_relay *relay)
 		break;
 	case GS_SESSION_NOISY:
 		set_fault(relay, "protocol", GS_EPROTOCOL);
+		(void)snprintf(relay->fault.text, sizeof(relay->fault.text),
+		    "little else came than what was not asked for");
 		break;
 	case GS_SESSION_GOES_ON:
 	case GS_SESSION_DONE:
@@ -334,20 +336,23 @@ gs_relay_code(const struct gs_relay *relay, size_t i)
 {
 	const struct gs_history_report *report =
 	    gs_history_get(gs_session_history(relay->session), i);
+	enum gs_session_end end = gs_session_end(relay->session);
 
 	switch (report->end) {
 	case GS_END_FINISHED:
 		return GS_OK;
 	case GS_END_CLOSED:
 		return code_of_refusal(report->reason);
+	case GS_END_DROPPED:
+		return relay->fault.name != NULL ? relay->fault.code : GS_EINCOMPLETE;
+	case GS_END_TIMEOUT:
+		return end == GS_SESSION_NOT_OPEN ? GS_EUNAVAILABLE : GS_EINCOMPLETE;
+	case GS_END_INCONSISTENT:
+		return end == GS_SESSION_NOISY ? GS_EPROTOCOL : GS_EINCOMPLETE;
+	case GS_END_NONE:
 	case GS_END_CAP:
 	case GS_END_LOSS:
-		return GS_EINCOMPLETE;
-	case GS_END_NONE:
-	case GS_END_TIMEOUT:
-	case GS_END_DROPPED:
-	case GS_END_INCONSISTENT:
 		break;
 	}
-	return relay->fault.name != NULL ? relay->fault.code : GS_EINCOMPLETE;
+	return GS_EINCOMPLETE;
 }

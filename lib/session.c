@@ -4,6 +4,7 @@
  */
 #include "session.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -406,8 +407,7 @@ next_req(struct gs_session *session, struct gs_buf *frame, int64_t now_ms)
 
 	if (sub == NULL)
 		return false;
-	(void)snprintf(sub->name, sizeof(sub->name), "%llu",
-	    (unsigned long long)(session->last_sub + 1));
+	(void)snprintf(sub->name, sizeof(sub->name), "%" PRIu64, session->last_sub + 1);
 	sub->request = gs_history_ask(session->history, sub->name, frame);
 	if (sub->request == NULL)
 		return false;

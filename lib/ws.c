@@ -14,9 +14,10 @@
 #include "clock.h"
 #include "mem.h"
 
-#define PING_S 30      /* DESIGN 6 */
-#define PONG_S 30      /* DESIGN 6 */
-#define GOODBYE_S 3    /* for a peer that takes no close frame */
+#define PING_S 30   /* DESIGN 6 */
+#define PONG_S 30   /* DESIGN 6 */
+#define GOODBYE_S 3 /* for a peer that takes no close frame */
+#define SWITCHING_PROTOCOLS 101
 #define NAME_BYTES 127 /* of a host that libwebsockets can check in a certificate */
 #define HOST_BYTES (GS_URL_BYTES + 16) /* with brackets and port */
 
@@ -98,31 +99,44 @@ note_unreachable(struct gs_ws *ws)
 	    took_ms >= (GS_WS_STAGE_S - 1) * 1000 ? "timeout" : "refused");
 }
 
-/* libwebsockets tells us a text; classes come from what can be known besides. */
+/* Before any HTTP answer there is only a text of libwebsockets. */
+static void
+note_text(struct gs_ws *ws, const char *text, size_t len)
+{
+	if (has_beginning(text, len, "Unable to connect"))
+		note_unreachable(ws);
+	else if (has_beginning(text, len, "Timed out") ||
+	    has_beginning(text, len, "closed before established"))
+		set_end(&ws->end, GS_EUNAVAILABLE, "timeout");
+	else if (ws->is_tls)
+		set_end(&ws->end, GS_EUNAVAILABLE, "tls");
+	else
+		set_end(&ws->end, GS_EPROTOCOL, "not-websocket");
+}
+
+static void
+note_status(struct gs_ws *ws, unsigned status)
+{
+	char name[sizeof(ws->end.name)] = "not-websocket";
+
+	if (status != SWITCHING_PROTOCOLS)
+		(void)snprintf(name, sizeof(name), "http-%u", status % 1000);
+	set_end(&ws->end, code_of_status(status), name);
+}
+
+/* The certificate says most, then the HTTP status. */
 static void
 note_failure(struct gs_ws *ws, const char *text, size_t len)
 {
 	unsigned status = lws_http_client_http_response(ws->wsi);
-	char name[sizeof(ws->end.name)];
 
-	if (ws->x509_error != X509_V_OK) {
+	if (ws->x509_error != X509_V_OK)
 		set_end(&ws->end, GS_EUNAVAILABLE,
 		    name_certificate_error(ws->x509_error));
-	} else if (status == 101) {
-		set_end(&ws->end, GS_EPROTOCOL, "not-websocket");
-	} else if (status != 0) {
-		(void)snprintf(name, sizeof(name), "http-%u", status % 1000);
-		set_end(&ws->end, code_of_status(status), name);
-	} else if (has_beginning(text, len, "Unable to connect")) {
-		note_unreachable(ws);
-	} else if (has_beginning(text, len, "Timed out") ||
-	    has_beginning(text, len, "closed before established")) {
-		set_end(&ws->end, GS_EUNAVAILABLE, "timeout");
-	} else if (ws->is_tls) {
-		set_end(&ws->end, GS_EUNAVAILABLE, "tls");
-	} else {
-		set_end(&ws->end, GS_EPROTOCOL, "not-websocket");
-	}
+	else if (status != 0)
+		note_status(ws, status);
+	else
+		note_text(ws, text, len);
 }
 
 static void
