@@ -211,9 +211,9 @@ receive_piece(struct gs_ws *ws, const char *in, size_t len)
 	gs_buf_add(&ws->message, in, len);
 	if (!lws_is_final_fragment(ws->wsi) || lws_remaining_packet_payload(ws->wsi) != 0)
 		return 0;
-	/* By itself only a pong counts as life, even while data streams in. */
-	lws_validity_confirmed(ws->wsi);
 	ws->ops.message(ws->message.data, ws->message.len, ws->ops.arg);
+	/* By itself only a pong counts as life; and taking the message may have been slow. */
+	lws_validity_confirmed(ws->wsi);
 	return 0;
 }
 
