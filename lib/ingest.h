@@ -7,7 +7,7 @@
 
 #include "waiting.h"
 
-#define GS_INGEST_COMMIT_EVENTS 10000
+#define GS_INGEST_COMMIT_EVENTS 10000 /* at most; the first commits are smaller */
 /* With commit_when_idle, and between the flushes of gs_ingest_feed. */
 #define GS_INGEST_COMMIT_MS 200
 /* A frame and escapes make a line longer than its event. */

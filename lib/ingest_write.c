@@ -159,7 +159,7 @@ ingest_add(struct gs_ingest *ingest, struct batch *batch, struct gs_err *err)
 bool
 ingest_is_full(const struct gs_ingest *ingest)
 {
-	if (ingest->group_lines >= GS_INGEST_COMMIT_EVENTS ||
+	if (ingest->group_lines >= ingest->group_limit ||
 	    ingest->group_bytes >= GROUP_BYTES)
 		return true;
 	return ingest->options.commit_when_idle &&
@@ -176,6 +176,8 @@ ingest_commit(struct gs_ingest *ingest, struct gs_err *err)
 		ok = repeat_group(ingest, err) && end_txn(ingest, err);
 	if (!ok)
 		return false;
+	if (took_lines && ingest->group_limit < GS_INGEST_COMMIT_EVENTS)
+		ingest->group_limit *= 2;
 	gs_tally_add(&ingest->tally, &ingest->counts);
 	gs_intake_settle(ingest->intake, true, &ingest->tally);
 	reset_counts(ingest);
