@@ -15,8 +15,6 @@
 #include "num.h"
 #include "selection.h"
 
-#define MAX_FILTERS 1000
-
 /* --- import --- */
 
 enum { I_DB, I_SERVICE, I_FOLLOW, I_OWN_URL, I_NOW, I_MAP_SIZE, I_WORKERS };
@@ -272,7 +270,7 @@ static const struct cli_option export_options[] = {
 
 struct exporting {
 	struct cli cli;
-	const char *dir;
+	const char *dir, *since, *until;
 	struct gs_filter *filters;
 	struct gs_selection selection;
 };
@@ -283,8 +281,6 @@ add_filter(struct exporting *export, const char *value)
 	size_t num = export->selection.num_filters;
 	struct gs_err err;
 
-	if (num == MAX_FILTERS)
-		cli_usage(&export->cli, "more than %d filters", MAX_FILTERS);
 	export->filters =
 	    gs_mem_resize(export->filters, num + 1, sizeof(*export->filters));
 	export->filters[num] = (struct gs_filter)GS_FILTER_INIT;
@@ -307,15 +303,27 @@ set_export_option(struct exporting *export, int option, const char *value)
 		add_filter(export, value);
 		break;
 	case E_SINCE:
-		export->selection.since = cli_time_s(cli, "since", value);
+		export->since = value;
 		break;
 	case E_UNTIL:
-		export->selection.until = cli_time_s(cli, "until", value);
+		export->until = value;
 		break;
 	case E_NOW:
 		export->selection.now_s = cli_time_s(cli, "now", value);
 		break;
 	}
+}
+
+/* After all options: "24h" is counted back from --now. */
+static void
+set_bound(const struct exporting *export, const char *option, const char *value,
+    int64_t *bound)
+{
+	struct gs_err err;
+
+	if (value != NULL &&
+	    !gs_num_parse_time_s(bound, value, export->selection.now_s, &err))
+		cli_bad_value(&export->cli, option, value, &err);
 }
 
 static bool
@@ -345,6 +353,8 @@ run_export(int argc, char **argv)
 	cli_init(&export.cli, argc, argv);
 	while ((option = cli_option(&export.cli, &value)) >= 0)
 		set_export_option(&export, option, value);
+	set_bound(&export, "since", export.since, &export.selection.since);
+	set_bound(&export, "until", export.until, &export.selection.until);
 	store = open_to_read(&export.cli, export.dir, &code);
 	if (store != NULL &&
 	    !gs_selection_walk(store, &export.selection, print_row, &export.cli, &err))
@@ -372,17 +382,6 @@ struct stat_run {
 	bool json, check;
 };
 
-/* The text's last newline is the line's own. */
-static void
-print_text(struct cli *cli, const struct gs_buf *text)
-{
-	size_t len = text->len;
-
-	if (len > 0 && text->data[len - 1] == '\n')
-		len--;
-	(void)cli_line(cli, text->data, len);
-}
-
 static void
 complain_fault(const char *text, void *arg)
 {
@@ -407,7 +406,7 @@ check_store(struct stat_run *run, struct gs_store *store, uint64_t num_events)
 		gs_buf_printf(&text,
 		    "damaged: %" PRIu64 " events checked, %" PRIu64 " faults", num_events,
 		    faults);
-	print_text(&run->cli, &text);
+	(void)cli_line(&run->cli, text.data, text.len);
 	gs_buf_fini(&text);
 	return faults == 0 ? GS_OK : GS_EDATA;
 }
@@ -427,7 +426,7 @@ show_store(struct stat_run *run, struct gs_store *store)
 	} else {
 		(run->json ? gs_figures_write_stat_json : gs_figures_write_stat)(&text,
 		    &stat);
-		print_text(&run->cli, &text);
+		(void)cli_line(&run->cli, text.data, text.len);
 	}
 	gs_store_stat_fini(&stat);
 	gs_buf_fini(&text);

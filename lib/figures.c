@@ -159,6 +159,7 @@ gs_figures_write_stat(struct gs_buf *buf, const struct gs_store_stat *stat)
 		gs_buf_printf(buf, "kind %-9u %" PRIu64 ", %" PRIu64 " bytes\n",
 		    (unsigned)stat->kinds[i].kind, stat->kinds[i].events,
 		    stat->kinds[i].bytes);
+	gs_buf_cut(buf, buf->len - 1);
 }
 
 static void

@@ -56,7 +56,7 @@ struct gs_ingest {
 	struct gs_txn *txn;
 	struct batch *group, *group_last;
 	size_t group_lines, group_bytes;
-	size_t group_limit; /* lines; small at first: something is safe, and shown, soon */
+	size_t group_limit; /* of lines; small at first, so that something is safe soon */
 	int64_t group_since_ms;
 	struct gs_tally counts; /* of the group, without what intake counts */
 	struct gs_tally tally;	/* committed */
