@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -383,4 +384,27 @@ cli_progress(struct cli *cli, const char *fmt, ...)
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	(void)fprintf(stderr, CLEAR_LINE "%s", text);
+}
+
+int
+cli_catch_signals(sigset_t *old)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigprocmask(SIG_BLOCK, &set, old);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* The one that stopped us is still pending: it is taken first. */
+void
+cli_release_signals(int stop_fd, const sigset_t *old)
+{
+	struct signalfd_siginfo info;
+
+	while (read(stop_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		continue;
+	(void)sigprocmask(SIG_SETMASK, old, NULL);
 }

@@ -2,6 +2,8 @@
 #ifndef GS_CLI_H
 #define GS_CLI_H
 
+#include <signal.h>
+
 #include "err.h"
 #include "file.h"
 #include "policy.h"
@@ -85,5 +87,13 @@ int cli_end(struct cli *cli, int code, int closed);
  */
 void cli_progress(struct cli *cli, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/*
+ * SIGINT and SIGTERM make this descriptor readable instead of ending the process;
+ * before threads start, so that none of them gets the signals.  Released, the next
+ * one ends the process.
+ */
+int cli_catch_signals(sigset_t *old);
+void cli_release_signals(int fd, const sigset_t *old);
 
 #endif

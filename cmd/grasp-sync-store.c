@@ -1,10 +1,8 @@
 /* The store's command: events in (import), out (export), and what is there (stat). */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -129,19 +127,6 @@ say_summary(const struct cli *cli, const struct gs_tally *tally)
 	gs_buf_fini(&text);
 }
 
-/* From before the threads start, so that none of them gets the signals. */
-static int
-catch_signals(sigset_t *old)
-{
-	sigset_t set;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigprocmask(SIG_BLOCK, &set, old);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* What was read counts even if reading it did not end well. */
 static int
 end_import(struct import *import, struct gs_ingest *ingest, enum gs_feed feed,
@@ -154,17 +139,16 @@ end_import(struct import *import, struct gs_ingest *ingest, enum gs_feed feed,
 	int code = gs_figures_invalid(&tally) > 0 ? GS_EDATA : GS_OK;
 
 	cli_bad_end(&import->bad);
-	say_summary(cli, &tally);
 	if (feed == GS_FEED_FAILED) {
 		cli_complain(cli, "%s: %s", import->file, read_err->text);
 		code = (int)read_err->code;
 	} else if (feed == GS_FEED_STOPPED) {
-		cli_complain(cli, "stopped by a signal: %" PRIu64 " lines taken in",
-		    tally.read);
+		cli_complain(cli, "stopped by a signal, what was read is stored");
 		code = GS_EINCOMPLETE;
 	}
 	if (!ok)
 		code = cli_fail(cli, &err);
+	say_summary(cli, &tally);
 	gs_tally_fini(&tally);
 	return code;
 }
@@ -174,7 +158,7 @@ static int
 import_stream(struct import *import, struct gs_store *store, int fd)
 {
 	sigset_t old;
-	int stop_fd = catch_signals(&old);
+	int stop_fd = cli_catch_signals(&old);
 	struct gs_err err;
 	struct gs_ingest *ingest = gs_ingest_new(store, &import->ingest, &err);
 	enum gs_feed feed;
@@ -188,7 +172,7 @@ import_stream(struct import *import, struct gs_store *store, int fd)
 		cli_say(&import->cli, "reading events from the terminal, end with ^D");
 	feed = gs_ingest_feed(ingest, fd, stop_fd, &err);
 	if (feed == GS_FEED_STOPPED)
-		(void)sigprocmask(SIG_SETMASK, &old, NULL);
+		cli_release_signals(stop_fd, &old);
 	code = end_import(import, ingest, feed, &err);
 	gs_ingest_free(ingest);
 out:
@@ -488,9 +472,9 @@ main(int argc, char **argv)
 	cli_init(&cli, argc > 1 ? 2 : 1, argv);
 	while (cli_option(&cli, &value) >= 0)
 		continue;
-	if (argc > 1 && argv[1][0] == '-')
+	if (argc > 2 && argv[1][0] == '-')
 		cli_usage(&cli, "options stand behind the subcommand");
-	if (argc > 1)
+	if (argc > 1 && argv[1][0] != '-')
 		cli_usage(&cli, "no such subcommand: it is import, export or stat");
 	cli_usage(&cli, "needs a subcommand: import, export or stat");
 }

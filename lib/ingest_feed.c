@@ -77,7 +77,7 @@ run_feed(struct feed *feed, struct gs_err *err)
 		}
 		if (got == GS_LINE_WAIT)
 			pause_feed(feed);
-		else if (!is_blank(line) &&
+		else if ((got == GS_LINE_TOO_LONG || !is_blank(line)) &&
 		    !gs_ingest_push(feed->ingest, line, feed->lines.number))
 			return GS_FEED_END;
 		if ((got == GS_LINE_WAIT || feed->lines.number % STOP_EVERY_LINES == 0) &&
