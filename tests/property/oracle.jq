@@ -39,18 +39,22 @@ def digest: . + {
 def is_newer($than): .created_at > $than.created_at or (.created_at == $than.created_at and .id < $than.id);
 def ids: map({key: .id, value: .}) | from_entries;
 
-# The deletions and vanish requests that act on the event, and the versions that are
-# newer, all by id.  $all knows every event.
+# What takes the event: the ids of deletions and vanish requests ("by"), and of the
+# version of its address that they name, if it is not the event itself ("via": a deletion
+# of a version that was never accepted says nothing of older ones).  $all knows every event.
 def takers($effects; $all):
 	. as $event |
-	[$effects[] | select(.pubkey == $event.pubkey and .id != $event.id) |
-		select((.is_vanish and $event.kind != 62 and $event.created_at <= .created_at) or
-			(.kind == 5 and $event.kind != 5 and $event.kind != 62 and (
-				any(.es[]; . == $event.id) or
-				($event.address != null and (
-					($event.created_at <= .created_at and any(.as[]; . == $event.address)) or
-					any(.es[] | $all[.] | select(. != null); .address == $event.address and
-						(. as $version | $event | is_newer($version) | not))))))) | .id];
+	[$effects[] | select(.pubkey == $event.pubkey and .id != $event.id) | .id as $by |
+		if .is_vanish and $event.kind != 62 and $event.created_at <= .created_at then
+			{by: $by, via: $event.id}
+		elif .kind != 5 or $event.kind == 5 or $event.kind == 62 then empty
+		elif any(.es[]; . == $event.id) or ($event.address != null and
+			$event.created_at <= .created_at and any(.as[]; . == $event.address)) then
+			{by: $by, via: $event.id}
+		elif $event.address != null then
+			.es[] | $all[.] | select(. != null and .address == $event.address) |
+			select(is_newer($event)) | {by: $by, via: .id}
+		else empty end];
 
 def newer($versions):
 	if .address == null then [] else
@@ -58,9 +62,11 @@ def newer($versions):
 	end;
 
 # The sets are objects with ids as keys.
-def is_taken($effects): .is_expired or any(.takers[]; $effects[.] != null);
+def is_taken($effects; $versions):
+	.id as $id | .is_expired or any(.takers[]; $effects[.by] != null and
+		(.via == $id or $versions[.via] != null));
 def is_replaced($versions): any(.newer[]; $versions[.] != null);
-def stands($effects; $versions): (is_taken($effects) or is_replaced($versions)) | not;
+def stands($effects; $versions): (is_taken($effects; $versions) or is_replaced($versions)) | not;
 
 # Authors that the followed announcements among $grounds reach for a d, as {"d": {"pubkey": true}}.
 def reach($grounds):
@@ -119,7 +125,7 @@ def strictest($all; $loose):
 					$own | flags(.pubkey)))
 			elif .kind == 30617 then
 				[$have[] | select(.address == $event.address and .id != $event.id and
-					(is_taken($loose) | not))] as $own |
+					(is_taken($loose; $loose) | not))] as $own |
 				select(is_accepted(false; $reach; $refs; $ids; $own | flags(.address); {}))
 			else
 				select(is_accepted(false; $reach; $refs; $ids; {}; {}))
