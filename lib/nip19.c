@@ -1,10 +1,9 @@
-/* NIP-19 names: bech32 (BIP-173, checksum constant 1), and of its kinds only npub. */
+/* NIP-19 names: bech32 (BIP-173, checksum constant 1), and of its kinds only the keys. */
 #include "nip19.h"
 
 #include <string.h>
 
-#define PREFIX "npub1"
-#define PREFIX_LEN (sizeof(PREFIX) - 1)
+#define PREFIX_LEN 5	   /* "npub1", "nsec1" */
 #define KEY_SYMBOLS 52	   /* 32 bytes in symbols of 5 bits, 4 bits over */
 #define CHECKSUM_SYMBOLS 6 /* behind them */
 #define ALL_SYMBOLS (KEY_SYMBOLS + CHECKSUM_SYMBOLS)
@@ -26,18 +25,18 @@ step_checksum(uint32_t sum, uint8_t symbol)
 	return sum;
 }
 
-/* The checksum over prefix "npub", as BIP-173 spreads it, and all symbols. */
+/* The checksum over the prefix without its 1, as BIP-173 spreads it, and all symbols. */
 static bool
-is_checksum_right(const uint8_t symbols[static ALL_SYMBOLS])
+is_checksum_right(const char *prefix, const uint8_t symbols[static ALL_SYMBOLS])
 {
 	uint32_t sum = 1;
 	size_t i;
 
 	for (i = 0; i < PREFIX_LEN - 1; i++)
-		sum = step_checksum(sum, (uint8_t)(PREFIX[i] >> 5));
+		sum = step_checksum(sum, (uint8_t)(prefix[i] >> 5));
 	sum = step_checksum(sum, 0);
 	for (i = 0; i < PREFIX_LEN - 1; i++)
-		sum = step_checksum(sum, PREFIX[i] & 31);
+		sum = step_checksum(sum, prefix[i] & 31);
 	for (i = 0; i < ALL_SYMBOLS; i++)
 		sum = step_checksum(sum, symbols[i]);
 	return sum == 1;
@@ -78,7 +77,7 @@ read_symbols(uint8_t symbols[static ALL_SYMBOLS], const char *text)
 
 /* Joins 5-bit symbols to bytes; false if the bits left over are not 0. */
 static bool
-join_bits(uint8_t pubkey[static 32], const uint8_t symbols[static KEY_SYMBOLS])
+join_bits(uint8_t key[static 32], const uint8_t symbols[static KEY_SYMBOLS])
 {
 	unsigned bits = 0, num_bits = 0;
 	size_t at = 0, i;
@@ -89,20 +88,36 @@ join_bits(uint8_t pubkey[static 32], const uint8_t symbols[static KEY_SYMBOLS])
 		if (num_bits < 8)
 			continue;
 		num_bits -= 8;
-		pubkey[at++] = (uint8_t)(bits >> num_bits);
+		key[at++] = (uint8_t)(bits >> num_bits);
 	}
 	return (bits & ((1U << num_bits) - 1)) == 0;
+}
+
+static bool
+parse_key(uint8_t key[static 32], const char *prefix, struct gs_str text)
+{
+	char lower[NAME_LEN];
+	uint8_t symbols[ALL_SYMBOLS];
+	bool ok;
+
+	if (text.len != NAME_LEN)
+		return false;
+	ok = fold_case(lower, text.ptr) && memcmp(lower, prefix, PREFIX_LEN) == 0 &&
+	    read_symbols(symbols, lower + PREFIX_LEN) &&
+	    is_checksum_right(prefix, symbols) && join_bits(key, symbols);
+	explicit_bzero(lower, sizeof(lower));
+	explicit_bzero(symbols, sizeof(symbols));
+	return ok;
 }
 
 bool
 gs_nip19_parse_npub(uint8_t pubkey[static 32], struct gs_str text)
 {
-	char lower[NAME_LEN];
-	uint8_t symbols[ALL_SYMBOLS];
+	return parse_key(pubkey, "npub1", text);
+}
 
-	if (text.len != NAME_LEN || !fold_case(lower, text.ptr))
-		return false;
-	return memcmp(lower, PREFIX, PREFIX_LEN) == 0 &&
-	    read_symbols(symbols, lower + PREFIX_LEN) && is_checksum_right(symbols) &&
-	    join_bits(pubkey, symbols);
+bool
+gs_nip19_parse_nsec(uint8_t secret[static 32], struct gs_str text)
+{
+	return parse_key(secret, "nsec1", text);
 }

@@ -1,4 +1,4 @@
-/* NIP-19 names: only npub is read, for lists that people write. */
+/* NIP-19 names of keys: npub in lists that people write, nsec for one to sign with. */
 #ifndef GS_NIP19_H
 #define GS_NIP19_H
 
@@ -9,5 +9,7 @@
 
 /* "npub1..." (bech32, all lower or all upper case, checksum right) to a public key. */
 bool gs_nip19_parse_npub(uint8_t pubkey[static 32], struct gs_str text) GS_MUST;
+/* "nsec1..." to a secret key, of which nothing stays elsewhere in memory. */
+bool gs_nip19_parse_nsec(uint8_t secret[static 32], struct gs_str text) GS_MUST;
 
 #endif

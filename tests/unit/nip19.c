@@ -1,4 +1,4 @@
-/* npub names: the example of NIP-19, both cases, and every way to be wrong. */
+/* npub and nsec names: the examples of NIP-19, both cases, and every way to be wrong. */
 #include "nip19.h"
 
 #include <setjmp.h>
@@ -13,6 +13,11 @@ static const char example[] =
     "npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg";
 static const char example_hex[] =
     "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
+
+static const char secret[] =
+    "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5";
+static const char secret_hex[] =
+    "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa";
 
 #define EXAMPLE_LEN (sizeof(example) - 1)
 
@@ -90,6 +95,22 @@ test_refuses_other_names(void **state)
 	assert_false(is_read(NULL, 0));
 }
 
+static void
+test_reads_a_secret_as_nothing_else(void **state)
+{
+	uint8_t key[32];
+	char digits[64];
+
+	(void)state;
+	assert_true(gs_nip19_parse_nsec(key, gs_str_of(secret)));
+	(void)gs_hex_write(digits, key, sizeof(key));
+	assert_memory_equal(digits, secret_hex, sizeof(digits));
+	assert_false(gs_nip19_parse_npub(key, gs_str_of(secret)));
+	assert_false(gs_nip19_parse_nsec(key, gs_str_of(example)));
+	assert_false(gs_nip19_parse_nsec(key, gs_str_of(secret_hex)));
+	assert_false(gs_nip19_parse_nsec(key, gs_str_of("")));
+}
+
 int
 main(void)
 {
@@ -98,6 +119,7 @@ main(void)
 		cmocka_unit_test(test_reads_upper_case_alone),
 		cmocka_unit_test(test_refuses_every_changed_byte),
 		cmocka_unit_test(test_refuses_other_names),
+		cmocka_unit_test(test_reads_a_secret_as_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
