@@ -7,7 +7,7 @@
 # Who may include what of others: these modules, or the layers from here up.
 BEGIN {
 	fence("lmdb.h", "store")
-	fence("secp256k1[a-z0-9_]*.h", "verify")
+	fence("secp256k1[a-z0-9_]*.h", "verify auth")
 	fence("idn2.h", "url host")
 	fence("jv.h", "json event filter message snapshot")
 	fence("pthread.h", "store ingest resolve")
