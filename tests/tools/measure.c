@@ -1,13 +1,14 @@
 /*
- * Runs a command and writes "milliseconds kilobytes" into a file: how long it took, and
- * the most memory of its own (RssAnon: without the pages of mapped files) that was seen.
- * Ends as the command does.
+ * Runs a command and writes "milliseconds cpu-milliseconds kilobytes" into a file: how
+ * long it took, on the clock and of the processors, and the most memory of its own
+ * (RssAnon: without the pages of mapped files) that was seen.  Ends as the command does.
  */
 #include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -15,6 +16,8 @@
 #include "clock.h"
 
 #define LOOK_US 500 /* between two looks */
+#define MS_A_SECOND 1000
+#define US_A_MS 1000
 
 /* RssAnon of a process in kB; 0 once it has ended. */
 static long
@@ -32,6 +35,18 @@ read_anon_kb(const char *path)
 			kb = strtol(line + sizeof(name) - 1, NULL, 10);
 	(void)fclose(file);
 	return kb;
+}
+
+/* Of all children that have ended, and of theirs. */
+static int64_t
+read_cpu_ms(void)
+{
+	struct rusage used;
+
+	if (getrusage(RUSAGE_CHILDREN, &used) < 0)
+		err(EX_OSERR, "getrusage");
+	return (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * MS_A_SECOND +
+	    (int64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / US_A_MS;
 }
 
 /* Looks at the child until it ends; its status. */
@@ -58,7 +73,7 @@ int
 main(int argc, char **argv)
 {
 	long most_kb = 0;
-	int64_t begin_ms;
+	int64_t begin_ms, took_ms;
 	FILE *file;
 	pid_t pid;
 	int status;
@@ -74,10 +89,11 @@ main(int argc, char **argv)
 		err(EX_UNAVAILABLE, "%s", argv[2]);
 	}
 	status = watch_child(pid, &most_kb);
+	took_ms = gs_clock_now().mono_ms - begin_ms;
 	file = fopen(argv[1], "we");
 	if (!file)
 		err(EX_CANTCREAT, "%s", argv[1]);
-	(void)fprintf(file, "%" PRId64 " %ld\n", gs_clock_now().mono_ms - begin_ms,
+	(void)fprintf(file, "%" PRId64 " %" PRId64 " %ld\n", took_ms, read_cpu_ms(),
 	    most_kb);
 	if (fclose(file) != 0)
 		err(EX_IOERR, "%s", argv[1]);
