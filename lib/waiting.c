@@ -28,9 +28,9 @@ struct gs_intake {
 	uint64_t run;	  /* 0: not begun */
 	bool has_settled; /* a txn of this run was committed */
 	bool has_swept;
-	struct range
-	    *ranges; /* sequences of this run, a range a txn; the last one is open */
+	struct range *ranges; /* a run's sequences; the last range is open */
 	size_t num_ranges, cap_ranges;
+	uint64_t txn_first;    /* the sequence at which this txn began */
 	struct gs_tally delta; /* since the last commit */
 };
 
@@ -68,14 +68,29 @@ count_removed(const struct gs_row *row, enum gs_known why, void *arg)
 	(*gs_tally_counter(&intake->delta, why))++;
 }
 
+/* The sequences of a txn that was given up are nobody's. */
+static void
+give_up_range(struct gs_intake *intake)
+{
+	struct range *last;
+
+	if (intake->num_ranges == 0)
+		return;
+	last = &intake->ranges[intake->num_ranges - 1];
+	if (last->first == intake->txn_first)
+		intake->num_ranges--;
+	else
+		last->end = intake->txn_first;
+}
+
 void
 gs_intake_settle(struct gs_intake *intake, bool committed, struct gs_tally *tally)
 {
 	if (committed) {
 		gs_tally_add(tally, &intake->delta);
 		intake->has_settled = true;
-	} else if (intake->num_ranges > 0)
-		intake->num_ranges--;
+	} else
+		give_up_range(intake);
 	if (!intake->has_settled)
 		intake->run = 0;
 	gs_tally_fini(&intake->delta);
@@ -404,6 +419,7 @@ open_range(struct gs_intake *intake, const struct gs_txn *txn)
 	struct range range = { gs_store_next_sequence(txn), UINT64_MAX };
 	struct range *last;
 
+	intake->txn_first = range.first;
 	if (intake->num_ranges > 0) {
 		last = &intake->ranges[intake->num_ranges - 1];
 		if (last->end == range.first) { /* nobody else wrote: one range goes on */
