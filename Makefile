@@ -97,6 +97,8 @@ $(OUT)/obj/%.o: %.c | $(AFTER)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(OUT)/obj/tests/%.o: ALL_CPPFLAGS += -iquote tests
+# libFuzzer declares its function nowhere.
+$(OUT)/obj/tests/fuzz/%.o: ALL_CFLAGS += -Wno-missing-prototypes
 
 $(STATIC): $(LIB_OBJS)
 $(PARTS_LIB): $(PARTS)

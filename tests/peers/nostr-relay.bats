@@ -6,6 +6,8 @@ bats_require_minimum_version 1.5.0
 readonly SERVICE=git.example.com
 
 setup() {
+	[ -d "${GS_PEERS:-}/node_modules/@nostr-relay/core" ] ||
+		skip "@nostr-relay/core is not installed"
 	cd "$BATS_TEST_TMPDIR" || return 1
 	gencorpus --seed 3 --repos 30 --roots 8 --comments 3 --relays 1 --service "$SERVICE" \
 		>events.jsonl
