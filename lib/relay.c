@@ -17,14 +17,17 @@
 #include "ws.h"
 
 #define MAX_ADDRESSES 16
-#define PAUSE_MS 100 /* a consumer that takes longer has kept us from reading */
+#define OPEN_MS 15000 /* from dial to open: DESIGN 6 */
+#define PAUSE_MS 100  /* a consumer that takes longer has kept us from reading */
 
 struct gs_relay {
 	struct gs_loop *loop;
 	struct gs_url url;
 	struct gs_relay_ops ops;
 	bool allow_private;
+	struct gs_limits limits;
 	struct gs_session *session;
+	int64_t open_due_ms; /* -1: it is open */
 	struct gs_timer *timer;
 	struct gs_ws *ws; /* NULL: none, or gone */
 	char addresses[MAX_ADDRESSES][INET6_ADDRSTRLEN];
@@ -60,23 +63,18 @@ end_relay(struct gs_relay *relay)
 
 /* The session ended by itself: what was wrong? */
 static void
-note_session_end(struct gs_relay *relay)
+note_session_fault(struct gs_relay *relay)
 {
-	switch (gs_session_end(relay->session)) {
-	case GS_SESSION_NOT_OPEN:
-		set_fault(relay, "timeout", GS_EUNAVAILABLE);
-		break;
-	case GS_SESSION_SILENT:
+	switch (gs_session_fault(relay->session)) {
+	case GS_FAULT_SILENT:
 		set_fault(relay, "silent", GS_EINCOMPLETE);
 		break;
-	case GS_SESSION_NOISY:
+	case GS_FAULT_NOISY:
 		set_fault(relay, "protocol", GS_EPROTOCOL);
 		(void)snprintf(relay->fault.text, sizeof(relay->fault.text),
 		    "little else came than what was not asked for");
 		break;
-	case GS_SESSION_GOES_ON:
-	case GS_SESSION_DONE:
-	case GS_SESSION_CLOSED:
+	case GS_FAULT_NONE:
 		break;
 	}
 }
@@ -84,7 +82,8 @@ note_session_end(struct gs_relay *relay)
 static void
 set_timer(struct gs_relay *relay)
 {
-	int64_t due_ms = gs_session_deadline_ms(relay->session);
+	int64_t due_ms = relay->open_due_ms >= 0 ? relay->open_due_ms
+						 : gs_session_deadline_ms(relay->session);
 
 	if (due_ms >= 0)
 		gs_timer_set(relay->timer, due_ms - now_ms());
@@ -106,13 +105,13 @@ tick(void *arg)
 {
 	struct gs_relay *relay = arg;
 
-	gs_session_tick(relay->session, now_ms());
-	/* Without a connection there is nothing to say goodbye on. */
-	if (gs_session_end(relay->session) == GS_SESSION_NOT_OPEN) {
-		note_session_end(relay);
+	if (relay->open_due_ms >= 0 && now_ms() >= relay->open_due_ms) {
+		set_fault(relay, "timeout", GS_EUNAVAILABLE);
+		gs_session_end(relay->session, GS_END_DROPPED);
 		end_relay(relay);
 		return;
 	}
+	gs_session_tick(relay->session, gs_clock_now());
 	follow_session(relay);
 }
 
@@ -121,7 +120,8 @@ take_opened(void *arg)
 {
 	struct gs_relay *relay = arg;
 
-	gs_session_opened(relay->session, now_ms());
+	relay->open_due_ms = -1;
+	gs_session_opened(relay->session, gs_clock_now());
 	follow_session(relay);
 }
 
@@ -129,14 +129,13 @@ static void
 take_message(const char *text, size_t len, void *arg)
 {
 	struct gs_relay *relay = arg;
-	int64_t before_ms = now_ms();
-	const struct gs_event *event =
-	    gs_session_frame(relay->session, text, len, before_ms);
+	struct gs_now now = gs_clock_now();
+	const struct gs_event *event = gs_session_frame(relay->session, text, len, now);
 	int64_t took_ms;
 
 	if (event != NULL)
 		relay->ops.event(event, relay->ops.arg);
-	took_ms = now_ms() - before_ms;
+	took_ms = now_ms() - now.mono_ms;
 	if (took_ms > PAUSE_MS)
 		gs_session_paused(relay->session, took_ms);
 	if (relay->is_over)
@@ -149,12 +148,12 @@ give_frame(struct gs_buf *frame, void *arg)
 {
 	struct gs_relay *relay = arg;
 
-	if (gs_session_next_frame(relay->session, frame, now_ms())) {
+	if (gs_session_next_frame(relay->session, frame, gs_clock_now())) {
 		set_timer(relay);
 		return true;
 	}
-	if (gs_session_end(relay->session) != GS_SESSION_GOES_ON) {
-		note_session_end(relay);
+	if (gs_session_wish(relay->session) != GS_WISH_GOES_ON) {
+		note_session_fault(relay);
 		gs_ws_close(relay->ws);
 	}
 	return false;
@@ -174,9 +173,9 @@ take_ended(const struct gs_ws_end *end, void *arg)
 		dial_next(relay);
 		return;
 	}
-	if (gs_session_end(relay->session) == GS_SESSION_GOES_ON)
+	if (gs_session_wish(relay->session) == GS_WISH_GOES_ON)
 		set_fault(relay, end->name, end->code);
-	gs_session_closed(relay->session);
+	gs_session_end(relay->session, GS_END_DROPPED);
 	end_relay(relay);
 }
 
@@ -200,7 +199,7 @@ dial_next(struct gs_relay *relay)
 			return;
 	}
 	set_fault(relay, end.name, end.code);
-	gs_session_closed(relay->session);
+	gs_session_end(relay->session, GS_END_DROPPED);
 	end_relay(relay);
 }
 
@@ -264,13 +263,19 @@ struct gs_relay *
 gs_relay_new(struct gs_loop *loop, const struct gs_relay_options *options,
     const struct gs_relay_ops *ops)
 {
+	const struct gs_session_options session_options = {
+		.once = true,
+		.silence_ms = options->silence_ms,
+		.max_backoff_ms = -1,
+	};
 	struct gs_relay *relay = gs_mem_new(sizeof(*relay));
 
 	relay->loop = loop;
 	relay->ops = *ops;
 	relay->url = *options->url;
 	relay->allow_private = options->allow_private;
-	relay->session = gs_session_new(options->silence_ms, now_ms());
+	gs_limits_init(&relay->limits);
+	relay->session = gs_session_new(&session_options, &relay->limits, gs_clock_now());
 	relay->timer = gs_timer_new(loop, tick, relay);
 	return relay;
 }
@@ -296,7 +301,7 @@ gs_relay_session(struct gs_relay *relay)
 void
 gs_relay_stop(struct gs_relay *relay)
 {
-	gs_session_closed(relay->session);
+	gs_session_end(relay->session, GS_END_DROPPED);
 	end_relay(relay);
 }
 
@@ -307,6 +312,7 @@ gs_relay_dial(struct gs_relay *relay)
 		gs_relay_stop(relay);
 		return;
 	}
+	relay->open_due_ms = now_ms() + OPEN_MS;
 	set_timer(relay);
 	dial_next(relay);
 }
@@ -336,7 +342,7 @@ gs_relay_code(const struct gs_relay *relay, size_t i)
 {
 	const struct gs_history_report *report =
 	    gs_history_get(gs_session_history(relay->session), i);
-	enum gs_session_end end = gs_session_end(relay->session);
+	enum gs_session_fault fault = gs_session_fault(relay->session);
 
 	switch (report->end) {
 	case GS_END_FINISHED:
@@ -345,11 +351,10 @@ gs_relay_code(const struct gs_relay *relay, size_t i)
 		return code_of_refusal(report->reason);
 	case GS_END_DROPPED:
 		return relay->fault.name != NULL ? relay->fault.code : GS_EINCOMPLETE;
-	case GS_END_TIMEOUT:
-		return end == GS_SESSION_NOT_OPEN ? GS_EUNAVAILABLE : GS_EINCOMPLETE;
 	case GS_END_INCONSISTENT:
-		return end == GS_SESSION_NOISY ? GS_EPROTOCOL : GS_EINCOMPLETE;
+		return fault == GS_FAULT_NOISY ? GS_EPROTOCOL : GS_EINCOMPLETE;
 	case GS_END_NONE:
+	case GS_END_TIMEOUT:
 	case GS_END_CAP:
 	case GS_END_LOSS:
 		break;

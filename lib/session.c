@@ -15,6 +15,7 @@
 #include "num.h"
 #include "verify.h"
 
+#define MAX_SUBS 10    /* open at a time */
 #define SUB_BYTES 24   /* decimal digits of a u64 */
 #define NOTICE_MS 2000 /* an unanswered request gets so long to answer in spite of it */
 #define MAX_SILENCES 2 /* in a row: DESIGN 3 */
@@ -28,21 +29,22 @@ struct sub {
 };
 
 struct gs_session {
+	struct gs_limits *limits;
 	struct gs_history *history;
 	struct gs_map *verified; /* ids that were handed out */
 	struct gs_event event;
 	struct gs_buf scratch;
 	struct gs_session_counts counts;
-	enum gs_session_end end;
-	bool is_open;
+	enum gs_session_wish wish;
+	enum gs_session_fault fault;
+	bool is_open, had_eose;
 
-	struct sub subs[GS_SESSION_SUBS];
+	struct sub subs[MAX_SUBS];
 	size_t num_subs;
 	uint64_t last_sub;
 	struct gs_buf closes; /* names to CLOSE, each with a NUL behind it */
 
 	int64_t silence_ms;
-	int64_t open_due_ms;
 	int64_t useful_ms; /* when the last sign of life came */
 	unsigned silences; /* since the last EOSE */
 
@@ -53,14 +55,16 @@ struct gs_session {
 };
 
 struct gs_session *
-gs_session_new(int64_t silence_ms, int64_t now_ms)
+gs_session_new(const struct gs_session_options *options, struct gs_limits *limits,
+    struct gs_now now)
 {
 	struct gs_session *session = gs_mem_new(sizeof(*session));
 
 	session->history = gs_history_new();
 	session->verified = gs_map_new();
-	session->silence_ms = silence_ms;
-	session->open_due_ms = now_ms + GS_SESSION_OPEN_MS;
+	session->limits = limits;
+	session->silence_ms = options->silence_ms;
+	session->useful_ms = now.mono_ms;
 	return session;
 }
 
@@ -87,9 +91,9 @@ gs_session_add(struct gs_session *session, struct gs_filter *filter)
 
 /* Every filter without an end gets this one; nothing is asked any more. */
 static void
-end_session(struct gs_session *session, enum gs_session_end why, enum gs_end end)
+end_session(struct gs_session *session, enum gs_session_wish wish, enum gs_end end)
 {
-	session->end = why;
+	session->wish = wish;
 	gs_history_abort(session->history, end);
 	memset(session->subs, 0, sizeof(session->subs));
 	session->num_subs = 0;
@@ -97,11 +101,18 @@ end_session(struct gs_session *session, enum gs_session_end why, enum gs_end end
 }
 
 static void
+give_up(struct gs_session *session, enum gs_session_fault fault, enum gs_end end)
+{
+	session->fault = fault;
+	end_session(session, GS_WISH_GIVE_UP, end);
+}
+
+static void
 end_if_done(struct gs_session *session)
 {
-	if (session->end == GS_SESSION_GOES_ON && session->is_open &&
+	if (session->wish == GS_WISH_GOES_ON && session->is_open &&
 	    gs_history_is_done(session->history))
-		session->end = GS_SESSION_DONE;
+		session->wish = GS_WISH_DONE;
 }
 
 /* The subscription's place is free again; the relay is told if it may still hold it. */
@@ -119,7 +130,7 @@ free_sub(struct gs_session *session, struct sub *sub, bool tell)
 static struct sub *
 find_sub(struct gs_session *session, struct gs_json_value name)
 {
-	for (size_t i = 0; i < GS_SESSION_SUBS; i++)
+	for (size_t i = 0; i < MAX_SUBS; i++)
 		if (session->subs[i].request != NULL &&
 		    gs_json_is(name, session->subs[i].name))
 			return &session->subs[i];
@@ -129,7 +140,7 @@ find_sub(struct gs_session *session, struct gs_json_value name)
 static struct sub *
 find_free_sub(struct gs_session *session)
 {
-	for (size_t i = 0; i < GS_SESSION_SUBS; i++)
+	for (size_t i = 0; i < MAX_SUBS; i++)
 		if (session->subs[i].request == NULL)
 			return &session->subs[i];
 	return NULL;
@@ -154,9 +165,9 @@ refuse_request(struct gs_session *session, struct sub *sub, struct gs_str reason
 }
 
 static void
-note_useful(struct gs_session *session, const struct sub *sub, int64_t now_ms)
+note_useful(struct gs_session *session, const struct sub *sub, struct gs_now now)
 {
-	session->useful_ms = now_ms;
+	session->useful_ms = now.mono_ms;
 	if (session->noticed == sub)
 		session->noticed = NULL;
 }
@@ -201,7 +212,8 @@ count_unopened(struct gs_session *session, struct gs_json_value name)
 }
 
 static const struct gs_event *
-take_event(struct gs_session *session, const struct gs_message *message, int64_t now_ms)
+take_event(struct gs_session *session, const struct gs_message *message,
+    struct gs_now now)
 {
 	struct sub *sub = find_sub(session, message->sub);
 	struct gs_fit fit = { 0, 0, false };
@@ -221,7 +233,7 @@ take_event(struct gs_session *session, const struct gs_message *message, int64_t
 	session->counts.invalid += !is_readable || (fit.is_wanted && !is_valid);
 	if (gs_history_event(sub->request, fit, is_readable ? &session->event : NULL,
 		is_valid))
-		note_useful(session, sub, now_ms);
+		note_useful(session, sub, now);
 	end_overlong(session, sub);
 	if (!is_valid || is_known)
 		return NULL;
@@ -230,7 +242,7 @@ take_event(struct gs_session *session, const struct gs_message *message, int64_t
 }
 
 static void
-take_eose(struct gs_session *session, const struct gs_message *message, int64_t now_ms)
+take_eose(struct gs_session *session, const struct gs_message *message, struct gs_now now)
 {
 	struct sub *sub = find_sub(session, message->sub);
 
@@ -238,21 +250,23 @@ take_eose(struct gs_session *session, const struct gs_message *message, int64_t 
 		count_unopened(session, message->sub);
 		return;
 	}
-	note_useful(session, sub, now_ms);
+	note_useful(session, sub, now);
 	session->silences = 0;
+	session->had_eose = true;
 	gs_history_eose(session->history, sub->request, message->is_finish);
 	free_sub(session, sub, true);
 }
 
 static void
-take_closed(struct gs_session *session, const struct gs_message *message, int64_t now_ms)
+take_closed(struct gs_session *session, const struct gs_message *message,
+    struct gs_now now)
 {
 	struct sub *sub = find_sub(session, message->sub);
 
 	/* Also the answer of some relays to our own CLOSE. */
 	if (sub == NULL)
 		return;
-	note_useful(session, sub, now_ms);
+	note_useful(session, sub, now);
 	gs_buf_clear(&session->scratch);
 	gs_json_decode(&session->scratch, message->text);
 	refuse_request(session, sub,
@@ -261,7 +275,8 @@ take_closed(struct gs_session *session, const struct gs_message *message, int64_
 
 /* A notice names no request; it is taken for one that is alone and unanswered. */
 static void
-take_notice(struct gs_session *session, const struct gs_message *message, int64_t now_ms)
+take_notice(struct gs_session *session, const struct gs_message *message,
+    struct gs_now now)
 {
 	session->counts.notices++;
 	gs_buf_clear(&session->notice_raw);
@@ -272,11 +287,11 @@ take_notice(struct gs_session *session, const struct gs_message *message, int64_
 	session->noticed = NULL;
 	if (session->num_subs != 1)
 		return;
-	for (size_t i = 0; i < GS_SESSION_SUBS; i++)
+	for (size_t i = 0; i < MAX_SUBS; i++)
 		if (session->subs[i].request != NULL &&
 		    gs_history_is_empty(session->subs[i].request))
 			session->noticed = &session->subs[i];
-	session->notice_due_ms = now_ms + NOTICE_MS;
+	session->notice_due_ms = now.mono_ms + NOTICE_MS;
 }
 
 static void
@@ -286,32 +301,33 @@ leave_if_noisy(struct gs_session *session)
 	uint64_t noise =
 	    counts->junk + counts->foreign + counts->unknown + counts->invalid;
 
-	if (session->end == GS_SESSION_GOES_ON &&
+	if (session->wish == GS_WISH_GOES_ON &&
 	    noise > NOISE_FRAMES + NOISE_RATIO * counts->events)
-		end_session(session, GS_SESSION_NOISY, GS_END_INCONSISTENT);
+		give_up(session, GS_FAULT_NOISY, GS_END_INCONSISTENT);
 }
 
 const struct gs_event *
-gs_session_frame(struct gs_session *session, const char *text, size_t len, int64_t now_ms)
+gs_session_frame(struct gs_session *session, const char *text, size_t len,
+    struct gs_now now)
 {
 	const struct gs_event *event = NULL;
 	struct gs_message message;
 
 	session->counts.frames++;
-	if (session->end != GS_SESSION_GOES_ON)
+	if (session->wish != GS_WISH_GOES_ON)
 		return NULL;
 	switch (gs_message_parse(&message, text, len)) {
 	case GS_MESSAGE_EVENT:
-		event = take_event(session, &message, now_ms);
+		event = take_event(session, &message, now);
 		break;
 	case GS_MESSAGE_EOSE:
-		take_eose(session, &message, now_ms);
+		take_eose(session, &message, now);
 		break;
 	case GS_MESSAGE_CLOSED:
-		take_closed(session, &message, now_ms);
+		take_closed(session, &message, now);
 		break;
 	case GS_MESSAGE_NOTICE:
-		take_notice(session, &message, now_ms);
+		take_notice(session, &message, now);
 		break;
 	case GS_MESSAGE_OK:
 	case GS_MESSAGE_AUTH: /* we have no key; a CLOSED says what that costs */
@@ -326,19 +342,43 @@ gs_session_frame(struct gs_session *session, const char *text, size_t len, int64
 }
 
 void
-gs_session_opened(struct gs_session *session, int64_t now_ms)
+gs_session_opened(struct gs_session *session, struct gs_now now)
 {
 	session->is_open = true;
-	session->useful_ms = now_ms;
+	session->useful_ms = now.mono_ms;
 	end_if_done(session);
 }
 
 void
-gs_session_closed(struct gs_session *session)
+gs_session_closed(struct gs_session *session, struct gs_now now)
 {
+	(void)now;
+	session->is_open = false;
 	gs_buf_clear(&session->closes);
-	if (session->end == GS_SESSION_GOES_ON)
-		end_session(session, GS_SESSION_CLOSED, GS_END_DROPPED);
+	if (session->wish == GS_WISH_GOES_ON)
+		end_session(session, GS_WISH_DONE, GS_END_DROPPED);
+}
+
+void
+gs_session_end(struct gs_session *session, enum gs_end end)
+{
+	if (session->wish == GS_WISH_GOES_ON)
+		end_session(session, GS_WISH_DONE, end);
+}
+
+void
+gs_session_pong(struct gs_session *session, struct gs_now now)
+{
+	(void)session;
+	(void)now;
+}
+
+void
+gs_session_resume(struct gs_session *session, int64_t read_until_s, int64_t last_full_s)
+{
+	(void)session;
+	(void)read_until_s;
+	(void)last_full_s;
 }
 
 void
@@ -349,9 +389,9 @@ gs_session_paused(struct gs_session *session, int64_t for_ms)
 }
 
 static void
-end_silence(struct gs_session *session, int64_t now_ms)
+end_silence(struct gs_session *session, struct gs_now now)
 {
-	for (size_t i = 0; i < GS_SESSION_SUBS; i++) {
+	for (size_t i = 0; i < MAX_SUBS; i++) {
 		struct sub *sub = &session->subs[i];
 
 		if (sub->request == NULL)
@@ -360,28 +400,24 @@ end_silence(struct gs_session *session, int64_t now_ms)
 		    GS_STR(""));
 		free_sub(session, sub, true);
 	}
-	session->useful_ms = now_ms;
+	session->useful_ms = now.mono_ms;
 	session->silences++;
 	if (session->silences >= MAX_SILENCES && !gs_history_is_done(session->history))
-		end_session(session, GS_SESSION_SILENT, GS_END_TIMEOUT);
+		give_up(session, GS_FAULT_SILENT, GS_END_TIMEOUT);
 }
 
 void
-gs_session_tick(struct gs_session *session, int64_t now_ms)
+gs_session_tick(struct gs_session *session, struct gs_now now)
 {
-	if (session->end != GS_SESSION_GOES_ON)
+	if (session->wish != GS_WISH_GOES_ON || !session->is_open)
 		return;
-	if (!session->is_open) {
-		if (now_ms >= session->open_due_ms)
-			end_session(session, GS_SESSION_NOT_OPEN, GS_END_TIMEOUT);
-		return;
-	}
-	if (session->noticed != NULL && now_ms >= session->notice_due_ms)
+	if (session->noticed != NULL && now.mono_ms >= session->notice_due_ms)
 		refuse_request(session, session->noticed,
 		    (struct gs_str){ session->notice_raw.data, session->notice_raw.len },
 		    true);
-	if (session->num_subs > 0 && now_ms >= session->useful_ms + session->silence_ms)
-		end_silence(session, now_ms);
+	if (session->num_subs > 0 &&
+	    now.mono_ms >= session->useful_ms + session->silence_ms)
+		end_silence(session, now);
 	end_if_done(session);
 }
 
@@ -401,7 +437,7 @@ next_close(struct gs_session *session, struct gs_buf *frame)
 }
 
 static bool
-next_req(struct gs_session *session, struct gs_buf *frame, int64_t now_ms)
+next_req(struct gs_session *session, struct gs_buf *frame, struct gs_now now)
 {
 	struct sub *sub = find_free_sub(session);
 
@@ -413,18 +449,18 @@ next_req(struct gs_session *session, struct gs_buf *frame, int64_t now_ms)
 		return false;
 	session->last_sub++;
 	if (session->num_subs++ == 0)
-		session->useful_ms = now_ms;
+		session->useful_ms = now.mono_ms;
 	return true;
 }
 
 bool
-gs_session_next_frame(struct gs_session *session, struct gs_buf *frame, int64_t now_ms)
+gs_session_next_frame(struct gs_session *session, struct gs_buf *frame, struct gs_now now)
 {
 	if (!session->is_open)
 		return false;
 	if (next_close(session, frame))
 		return true;
-	return session->end == GS_SESSION_GOES_ON && next_req(session, frame, now_ms);
+	return session->wish == GS_WISH_GOES_ON && next_req(session, frame, now);
 }
 
 int64_t
@@ -432,11 +468,9 @@ gs_session_deadline_ms(const struct gs_session *session)
 {
 	int64_t due_ms;
 
-	if (session->end != GS_SESSION_GOES_ON)
+	if (session->wish != GS_WISH_GOES_ON)
 		return -1;
-	if (!session->is_open)
-		return session->open_due_ms;
-	if (session->num_subs == 0)
+	if (!session->is_open || session->num_subs == 0)
 		return -1;
 	due_ms = session->useful_ms + session->silence_ms;
 	if (session->noticed != NULL && session->notice_due_ms < due_ms)
@@ -444,10 +478,43 @@ gs_session_deadline_ms(const struct gs_session *session)
 	return due_ms;
 }
 
-enum gs_session_end
-gs_session_end(const struct gs_session *session)
+enum gs_session_wish
+gs_session_wish(const struct gs_session *session)
 {
-	return session->end;
+	return session->wish;
+}
+
+enum gs_session_fault
+gs_session_fault(const struct gs_session *session)
+{
+	return session->fault;
+}
+
+bool
+gs_session_had_eose(const struct gs_session *session)
+{
+	return session->had_eose;
+}
+
+int64_t
+gs_session_read_until_s(const struct gs_session *session)
+{
+	(void)session;
+	return -1;
+}
+
+int64_t
+gs_session_last_full_s(const struct gs_session *session)
+{
+	(void)session;
+	return -1;
+}
+
+struct gs_session_filters
+gs_session_filters(const struct gs_session *session)
+{
+	(void)session;
+	return (struct gs_session_filters){ 0, 0, 0 };
 }
 
 const struct gs_history *
