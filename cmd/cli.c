@@ -31,6 +31,30 @@ static const struct cli_option common[] = {
 	{ NULL, 0, NULL, NULL },
 };
 
+/* Memory of the store's file could not be read: it was cut off, or its disk fails. */
+static void
+end_on_bad_file(int number)
+{
+	static const char text[] = "grasp-sync: the store can't be read: its file was "
+				   "cut off, or its disk fails\n";
+
+	(void)number;
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(GS_EIO);
+}
+
+/* An assertion failed, LMDB's among them: it has said so itself. */
+static void
+end_on_bug(int number)
+{
+	static const char text[] =
+	    "grasp-sync: a bug, or a damaged store (see grasp-sync-store stat --check)\n";
+
+	(void)number;
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(GS_EBUG);
+}
+
 void
 cli_init(struct cli *cli, int argc, char **argv)
 {
@@ -40,6 +64,8 @@ cli_init(struct cli *cli, int argc, char **argv)
 	optind = 1;
 	gs_out_init(&cli->out, STDOUT_FILENO);
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGBUS, end_on_bad_file);
+	(void)signal(SIGABRT, end_on_bug);
 	if (sodium_init() < 0) {
 		cli_complain(cli, "libsodium: can't start");
 		exit(GS_EBUG);

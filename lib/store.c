@@ -5,6 +5,7 @@
 #include "store.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -59,10 +60,32 @@ store_fail(const struct gs_store *store, int rc, struct gs_err *err)
 
 /* --- rows --- */
 
+/* "Not there" and "can't be read" are two things. */
+static bool
+note_read(struct gs_txn *txn, int rc)
+{
+	if (rc != 0 && rc != MDB_NOTFOUND && txn->fault == 0)
+		txn->fault = rc;
+	return rc == 0;
+}
+
+bool
+store_seek(struct gs_txn *txn, MDB_cursor *cursor, MDB_val *key, MDB_val *value,
+    MDB_cursor_op op)
+{
+	return note_read(txn, mdb_cursor_get(cursor, key, value, op));
+}
+
+bool
+store_was_read(const struct gs_txn *txn, struct gs_err *err)
+{
+	return txn->fault == 0 || store_fail(txn->store, txn->fault, err);
+}
+
 bool
 store_get(struct gs_txn *txn, enum db db, MDB_val key, MDB_val *value)
 {
-	return mdb_get(txn->txn, txn->store->dbs[db], &key, value) == 0;
+	return note_read(txn, mdb_get(txn->txn, txn->store->dbs[db], &key, value));
 }
 
 bool
@@ -101,23 +124,27 @@ store_each(struct gs_txn *txn, enum db db, store_each_fn *fn, void *arg,
 
 	if (rc != 0)
 		return store_fail(txn->store, rc, err);
-	while ((rc = mdb_cursor_get(cursor, &key, &value, op)) == 0) {
+	while (store_seek(txn, cursor, &key, &value, op)) {
 		fn(arg, key, value);
 		op = MDB_NEXT;
 	}
 	mdb_cursor_close(cursor);
-	return rc == MDB_NOTFOUND || store_fail(txn->store, rc, err);
+	return store_was_read(txn, err);
 }
 
 /* --- transactions --- */
 
-/* Another process has made the map larger: take its size over. */
+/*
+ * Another process has made the map larger: take its size over.  If a txn of ours is
+ * open, another thread has done so already; to wait for it might be to wait for ever.
+ */
 static int
 follow_map(struct gs_store *store)
 {
 	int rc;
 
-	(void)pthread_rwlock_wrlock(&store->map);
+	if (pthread_rwlock_trywrlock(&store->map) != 0)
+		return sched_yield();
 	rc = mdb_env_set_mapsize(store->env, 0);
 	(void)pthread_rwlock_unlock(&store->map);
 	return rc;
@@ -223,7 +250,7 @@ gs_txn_commit(struct gs_txn *txn, struct gs_err *err)
 	struct gs_store *store = txn->store;
 	int rc;
 
-	if (!save_numbers(txn, err)) {
+	if (!store_was_read(txn, err) || !save_numbers(txn, err)) {
 		gs_txn_end(txn);
 		return false;
 	}

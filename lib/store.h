@@ -91,7 +91,7 @@ struct gs_walk {
 bool gs_store_walk(struct gs_store *store, const struct gs_walk *walk, gs_row_fn *fn,
     void *arg, struct gs_err *err) GS_MUST;
 
-/* The rows whose tag has this first value, oldest first; in one txn. */
+/* The rows whose tag has this first value, oldest first; in one txn.  False: damaged. */
 bool gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_row_fn *fn,
     void *arg);
 

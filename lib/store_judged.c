@@ -117,7 +117,7 @@ compare_times(const void *a, const void *b)
 
 /* The `until` up to which rows go, so that about a tenth of them does. */
 static int64_t
-evict_until(MDB_cursor *cursor, uint64_t rows)
+evict_until(struct gs_txn *txn, MDB_cursor *cursor, uint64_t rows)
 {
 	int64_t *times = gs_mem_array((size_t)rows, sizeof(*times));
 	MDB_val key, value;
@@ -125,7 +125,7 @@ evict_until(MDB_cursor *cursor, uint64_t rows)
 	int64_t until;
 
 	while (n < rows &&
-	    mdb_cursor_get(cursor, &key, &value, n ? MDB_NEXT : MDB_FIRST) == 0) {
+	    store_seek(txn, cursor, &key, &value, n ? MDB_NEXT : MDB_FIRST)) {
 		struct judged judged;
 
 		times[n++] = judged_decode(&judged, value) ? judged.until : 0;
@@ -160,7 +160,7 @@ forget_each(struct gs_txn *txn, MDB_cursor *cursor, pick_fn *pick, const void *a
 	MDB_cursor_op op = MDB_FIRST;
 	int rc;
 
-	while ((rc = mdb_cursor_get(cursor, &key, &value, op)) == 0) {
+	while (store_seek(txn, cursor, &key, &value, op)) {
 		struct judged judged;
 		uint8_t id[32];
 
@@ -178,7 +178,7 @@ forget_each(struct gs_txn *txn, MDB_cursor *cursor, pick_fn *pick, const void *a
 		    !gs_store_waiter_del(txn, id, err))
 			return false;
 	}
-	return rc == MDB_NOTFOUND || store_fail(txn->store, rc, err);
+	return store_was_read(txn, err);
 }
 
 static bool
@@ -201,7 +201,7 @@ gs_store_trim_judged(struct gs_txn *txn, uint64_t max_rows, struct gs_err *err)
 		return true;
 	if (!open_judged(txn, &cursor, err))
 		return false;
-	until = evict_until(cursor, rows);
+	until = evict_until(txn, cursor, rows);
 	ok = forget_each(txn, cursor, is_old, &until, err);
 	mdb_cursor_close(cursor);
 	return ok;

@@ -36,6 +36,7 @@ struct gs_txn {
 	struct gs_store *store;
 	MDB_txn *txn;
 	bool writes;
+	int fault; /* a read that LMDB could not do: the txn proves nothing, and can't be committed */
 	uint64_t next_sequence;	 /* a writer's; saved by the commit */
 	int64_t waiting_bytes;	 /* likewise: of events that wait */
 	int64_t ground_bytes;	 /* likewise: of what they wait for */
@@ -103,11 +104,16 @@ take_u64(const uint8_t *at)
 
 /* Says what an LMDB result means; returns false.  A full map is GS_EINCOMPLETE. */
 bool store_fail(const struct gs_store *store, int rc, struct gs_err *err);
-/* One row; false is absent or, with err, a fault. */
+/* One row; false: absent, or txn->fault. */
 bool store_get(struct gs_txn *txn, enum db db, MDB_val key, MDB_val *value);
 bool store_set(struct gs_txn *txn, enum db db, MDB_val key, MDB_val value,
     struct gs_err *err) GS_MUST;
 bool store_del(struct gs_txn *txn, enum db db, MDB_val key, struct gs_err *err) GS_MUST;
+/* Moves a cursor; false: no such row, or txn->fault. */
+bool store_seek(struct gs_txn *txn, MDB_cursor *cursor, MDB_val *key, MDB_val *value,
+    MDB_cursor_op op);
+/* Were all reads of the txn done? */
+bool store_was_read(const struct gs_txn *txn, struct gs_err *err) GS_MUST;
 uint64_t store_count(struct gs_txn *txn, enum db db);
 /* Calls fn with every row of a table; fn changes nothing. */
 typedef void store_each_fn(void *arg, MDB_val key, MDB_val value);

@@ -240,7 +240,7 @@ list_vanished(struct gs_txn *txn, const struct gs_event *request,
 	if (rc != 0)
 		return store_fail(txn->store, rc, err);
 	(void)put_bytes(first, request->pubkey, 32);
-	while (mdb_cursor_get(cursor, &key, &value, op) == 0 &&
+	while (store_seek(txn, cursor, &key, &value, op) &&
 	    key.mv_size == AUTHOR_KEY_BYTES &&
 	    memcmp(key.mv_data, request->pubkey, 32) == 0) {
 		uint64_t sequence = take_u64((const uint8_t *)key.mv_data + 32);
@@ -392,7 +392,7 @@ gs_store_expire(struct gs_txn *txn, int64_t now_s, const struct gs_store_ops *op
 	if (rc != 0)
 		return store_fail(txn->store, rc, err);
 	/* each round takes the first row out, so the next is first then */
-	while (mdb_cursor_get(cursor, &key, &value, MDB_FIRST) == 0 &&
+	while (store_seek(txn, cursor, &key, &value, MDB_FIRST) &&
 	    key.mv_size == EXPIRY_KEY_BYTES && value.mv_size == SEQUENCE_BYTES &&
 	    (int64_t)take_u64(key.mv_data) <= now_s) {
 		if (!row_get(txn, take_u64(value.mv_data), &row)) {

@@ -126,8 +126,12 @@ row_get(struct gs_txn *txn, uint64_t sequence, struct gs_row *row)
 	MDB_val value;
 
 	(void)put_u64(key, sequence);
-	return store_get(txn, DB_EVENT, VAL(key, sizeof(key)), &value) &&
-	    row_decode(row, sequence, value);
+	if (store_get(txn, DB_EVENT, VAL(key, sizeof(key)), &value) &&
+	    row_decode(row, sequence, value))
+		return true;
+	if (txn->fault == 0) /* whoever asks has the sequence from an index */
+		txn->fault = MDB_CORRUPTED;
+	return false;
 }
 
 static bool
@@ -317,7 +321,7 @@ gs_store_has_author(struct gs_txn *txn, const uint8_t pubkey[static 32])
 	(void)put_bytes(first, pubkey, 32);
 	if (mdb_cursor_open(txn->txn, txn->store->dbs[DB_AUTHOR], &cursor) != 0)
 		return false;
-	found = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE) == 0 &&
+	found = store_seek(txn, cursor, &key, &value, MDB_SET_RANGE) &&
 	    key.mv_size == AUTHOR_KEY_BYTES && memcmp(key.mv_data, pubkey, 32) == 0;
 	mdb_cursor_close(cursor);
 	return found;

@@ -150,8 +150,8 @@ gs_store_waiters(struct gs_txn *txn, const uint8_t *ground, struct gs_buf *ids)
 	row_key(first, ground, lowest);
 	if (mdb_cursor_open(txn->txn, txn->store->dbs[DB_WAITING], &cursor) != 0)
 		return;
-	while (mdb_cursor_get(cursor, &key, &value, op) == 0 &&
-	    key.mv_size == ROW_BYTES && memcmp(key.mv_data, first, 32) == 0) {
+	while (store_seek(txn, cursor, &key, &value, op) && key.mv_size == ROW_BYTES &&
+	    memcmp(key.mv_data, first, 32) == 0) {
 		gs_buf_add(ids, (const uint8_t *)key.mv_data + 32, 32);
 		op = MDB_NEXT;
 	}

@@ -75,8 +75,8 @@ step_lane(const struct merge *merge, struct lane *lane)
 {
 	MDB_val key, value;
 
-	return mdb_cursor_get(lane->cursor, &key, &value,
-		   merge->walk->newest_first ? MDB_PREV : MDB_NEXT) == 0 &&
+	return store_seek(merge->txn, lane->cursor, &key, &value,
+		   merge->walk->newest_first ? MDB_PREV : MDB_NEXT) &&
 	    load_lane(lane, key, value);
 }
 
@@ -106,25 +106,19 @@ seek_lane(const struct merge *merge, struct lane *lane)
 	uint8_t start[KIND_KEY_BYTES];
 	MDB_val key = VAL(start, sizeof(start));
 	MDB_val value;
-	int rc;
+	bool found, is_at;
 
 	make_start(merge, lane->kind, start);
-	rc = mdb_cursor_get(lane->cursor, &key, &value, MDB_SET_RANGE);
-	if (merge->walk
-		->newest_first) { /* SET_RANGE is at or behind: step back unless at */
-		bool is_at = rc == 0 && key.mv_size == sizeof(start) &&
-		    memcmp(key.mv_data, start, sizeof(start)) == 0 && !merge->has_last;
-
-		if (!is_at)
-			rc = mdb_cursor_get(lane->cursor, &key, &value,
-			    rc == 0 ? MDB_PREV : MDB_LAST);
-		return rc == 0 && load_lane(lane, key, value);
-	}
-	if (rc != 0 || !load_lane(lane, key, value))
-		return false;
-	if (merge->has_last && memcmp(lane->at, merge->last, sizeof(merge->last)) == 0)
+	found = store_seek(merge->txn, lane->cursor, &key, &value, MDB_SET_RANGE);
+	is_at = found && key.mv_size == sizeof(start) &&
+	    memcmp(key.mv_data, start, sizeof(start)) == 0;
+	if (merge->walk->newest_first && (!is_at || merge->has_last))
+		/* SET_RANGE is at or behind: the one before */
+		found = store_seek(merge->txn, lane->cursor, &key, &value,
+		    found ? MDB_PREV : MDB_LAST);
+	else if (is_at && merge->has_last)
 		return step_lane(merge, lane);
-	return true;
+	return found && load_lane(lane, key, value);
 }
 
 static bool
@@ -164,7 +158,7 @@ add_all_kinds(struct merge *merge, struct gs_err *err)
 		MDB_val value;
 
 		(void)put_u16(start, (uint16_t)kind);
-		if (mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE) != 0 ||
+		if (!store_seek(merge->txn, cursor, &key, &value, MDB_SET_RANGE) ||
 		    key.mv_size < 2)
 			break;
 		kind = take_u16(key.mv_data);
@@ -302,7 +296,8 @@ gs_store_walk(struct gs_store *store, const struct gs_walk *walk, gs_row_fn *fn,
 	while (ok && more) {
 		merge.txn = gs_store_read(store, err);
 		ok = merge.txn != NULL && add_lanes(&merge, err) &&
-		    fill_chunk(&merge, &chunk, &more, err);
+		    fill_chunk(&merge, &chunk, &more, err) &&
+		    store_was_read(merge.txn, err);
 		drop_lanes(&merge);
 		gs_txn_end(merge.txn);
 		if (ok && !hand_over(&chunk, fn, arg))
@@ -339,8 +334,8 @@ gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_row_fn 
 	if (mdb_cursor_open(txn->txn, txn->store->dbs[DB_TAG], &cursor) != 0)
 		return false;
 	/* dates are below 2^53, so a longer value without NUL stands behind all rows of this one */
-	while (go_on && mdb_cursor_get(cursor, &key, &found, op) == 0 &&
-	    key.mv_size >= len && memcmp(key.mv_data, prefix, len) == 0) {
+	while (go_on && store_seek(txn, cursor, &key, &found, op) && key.mv_size >= len &&
+	    memcmp(key.mv_data, prefix, len) == 0) {
 		struct gs_row row;
 
 		if (key.mv_size > len && ((const uint8_t *)key.mv_data)[len] != 0)
@@ -351,7 +346,7 @@ gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_row_fn 
 		op = MDB_NEXT;
 	}
 	mdb_cursor_close(cursor);
-	return true;
+	return store_was_read(txn, NULL);
 }
 
 /* --- roots --- */
@@ -367,7 +362,7 @@ list_expired(struct gs_txn *txn, int64_t now_s, struct gs_map *expired,
 
 	if (rc != 0)
 		return store_fail(txn->store, rc, err);
-	while (mdb_cursor_get(cursor, &key, &value, op) == 0 &&
+	while (store_seek(txn, cursor, &key, &value, op) &&
 	    key.mv_size == EXPIRY_KEY_BYTES && (int64_t)take_u64(key.mv_data) <= now_s) {
 		(void)gs_map_add(expired,
 		    (struct gs_str){ (const char *)key.mv_data + 8, 32 });
@@ -430,7 +425,7 @@ gs_store_roots(struct gs_txn *txn, int64_t now_s, gs_root_fn *fn, void *arg,
 
 	if (rc != 0)
 		ok = store_fail(txn->store, rc, err);
-	while (ok && mdb_cursor_get(cursor, &key, &value, op) == 0 &&
+	while (ok && store_seek(txn, cursor, &key, &value, op) &&
 	    *(const char *)key.mv_data == 'a') {
 		const char *id = (const char *)key.mv_data + key.mv_size - 32;
 
@@ -447,5 +442,5 @@ gs_store_roots(struct gs_txn *txn, int64_t now_s, gs_root_fn *fn, void *arg,
 	if (cursor != NULL)
 		mdb_cursor_close(cursor);
 	gs_map_free(expired, NULL);
-	return ok;
+	return ok && store_was_read(txn, err);
 }
