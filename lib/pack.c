@@ -100,34 +100,92 @@ gs_pack_room(const struct gs_pack_limits *limits)
 	return limits->max_bytes > used ? limits->max_bytes - used : 0;
 }
 
-/* One of two halves of the filter's values. */
-static bool
-split_half(const struct gs_filter *filter, size_t from, size_t num, size_t max_bytes,
-    gs_pack_part_fn *fn, void *arg)
+/* The length of the longest list, to be halved; NULL: none has two values. */
+static size_t *
+find_longest_list(struct gs_filter *filter)
 {
-	struct gs_filter_tag tag = filter->tags[0];
-	struct gs_filter half = *filter;
+	size_t *longest = &filter->num_kinds;
 
-	tag.values += from;
-	tag.num = num;
-	half.tags = &tag;
-	return gs_pack_split(&half, max_bytes, fn, arg);
+	if (filter->num_authors >= *longest)
+		longest = &filter->num_authors;
+	if (filter->num_ids >= *longest)
+		longest = &filter->num_ids;
+	for (size_t i = 0; i < filter->num_tags; i++)
+		if (filter->tags[i].num >= *longest)
+			longest = &filter->tags[i].num;
+	return *longest > 1 ? longest : NULL;
 }
 
-/* Recursion is as deep as the number of values has bits. */
+/* Moves the beginning of the list that has this length. */
+static void
+skip_values(struct gs_filter *filter, const size_t *list, size_t num)
+{
+	if (list == &filter->num_kinds)
+		filter->kinds += num;
+	else if (list == &filter->num_authors)
+		filter->authors += num;
+	else if (list == &filter->num_ids)
+		filter->ids += num;
+	for (size_t i = 0; i < filter->num_tags; i++)
+		if (list == &filter->tags[i].num)
+			filter->tags[i].values += num;
+}
+
+bool
+gs_pack_halve(const struct gs_filter *filter, bool is_second, struct gs_filter *half,
+    struct gs_filter_tag *tags)
+{
+	size_t *list, num;
+
+	*half = *filter;
+	half->tags = tags;
+	for (size_t i = 0; i < filter->num_tags; i++)
+		tags[i] = filter->tags[i];
+	list = find_longest_list(half);
+	if (list == NULL)
+		return false;
+	num = *list / 2;
+	if (is_second)
+		skip_values(half, list, num);
+	*list = is_second ? *list - num : num;
+	return true;
+}
+
+static bool
+split_half(const struct gs_filter *filter, bool is_second, size_t max_bytes,
+    gs_pack_part_fn *fn, void *arg)
+{
+	struct gs_filter_tag *tags = gs_mem_array(filter->num_tags, sizeof(*tags));
+	struct gs_filter half;
+	bool ok;
+
+	(void)gs_pack_halve(filter, is_second, &half, tags);
+	ok = gs_pack_split(&half, max_bytes, fn, arg);
+	free(tags);
+	return ok;
+}
+
+static bool
+has_two(const struct gs_filter *filter)
+{
+	struct gs_filter view = *filter;
+
+	return find_longest_list(&view) != NULL;
+}
+
+/* Recursion is as deep as the numbers of values have bits. */
 bool
 gs_pack_split(const struct gs_filter *filter, size_t max_bytes, gs_pack_part_fn *fn,
     void *arg)
 {
 	struct gs_buf json = GS_BUF_INIT;
-	size_t num = filter->num_tags == 1 ? filter->tags[0].num : 0;
 	bool fits;
 
 	gs_filter_write(filter, &json);
 	fits = json.len <= max_bytes;
 	gs_buf_fini(&json);
-	if (fits || num < 2)
+	if (fits || !has_two(filter))
 		return fn(filter, fits, arg);
-	return split_half(filter, 0, num / 2, max_bytes, fn, arg) &&
-	    split_half(filter, num / 2, num - num / 2, max_bytes, fn, arg);
+	return split_half(filter, false, max_bytes, fn, arg) &&
+	    split_half(filter, true, max_bytes, fn, arg);
 }

@@ -35,8 +35,15 @@ void gs_pack_free(struct gs_pack *pack);
 size_t gs_pack_room(const struct gs_pack_limits *limits);
 
 /*
- * A filter with one tag list, cut in two halves until each is at most max_bytes of
- * JSON; fn gets each.  fits false: it can't be cut further.
+ * One half of a filter, its longest list cut, as a view into it; tags is room for its
+ * num_tags.  False: no list has two values.
+ */
+bool gs_pack_halve(const struct gs_filter *filter, bool is_second, struct gs_filter *half,
+    struct gs_filter_tag *tags);
+
+/*
+ * A filter, cut in halves until each is at most max_bytes of JSON; fn gets each.  fits
+ * false: it can't be cut further.
  */
 /* filter is valid during the call.  False stops. */
 typedef bool gs_pack_part_fn(const struct gs_filter *filter, bool fits, void *arg);

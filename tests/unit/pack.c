@@ -230,9 +230,23 @@ what_fits_nowhere_is_told(void **arg)
 	(void)arg;
 	assert_splits("{\"#a\":[\"1\",\"long long long\",\"3\"]}", 12,
 	    "+{\"#a\":[\"1\"]}\n-{\"#a\":[\"long long long\"]}\n+{\"#a\":[\"3\"]}\n");
-	assert_splits("{\"kinds\":[30617,30618]}", 10, "-{\"kinds\":[30617,30618]}\n");
-	assert_splits("{\"#a\":[\"1\",\"2\"],\"#e\":[\"1\",\"2\"]}", 10,
-	    "-{\"#a\":[\"1\",\"2\"],\"#e\":[\"1\",\"2\"]}\n");
+	assert_splits("{\"kinds\":[30617,30618]}", 10,
+	    "-{\"kinds\":[30617]}\n-{\"kinds\":[30618]}\n");
+}
+
+/* Every list may be cut, the longest first. */
+static void
+all_lists_are_cut(void **arg)
+{
+	(void)arg;
+	assert_splits("{\"#a\":[\"1\",\"2\"],\"#e\":[\"1\",\"2\"]}",
+	    strlen("{\"#a\":[\"1\"],\"#e\":[\"1\"]}"),
+	    "+{\"#a\":[\"1\"],\"#e\":[\"1\"]}\n+{\"#a\":[\"2\"],\"#e\":[\"1\"]}\n"
+	    "+{\"#a\":[\"1\"],\"#e\":[\"2\"]}\n+{\"#a\":[\"2\"],\"#e\":[\"2\"]}\n");
+	assert_splits("{\"kinds\":[1,2,3],\"#a\":[\"1\",\"2\"]}",
+	    strlen("{\"kinds\":[2,3],\"#a\":[\"1\"]}"),
+	    "+{\"kinds\":[1],\"#a\":[\"1\",\"2\"]}\n+{\"kinds\":[2,3],\"#a\":[\"1\"]}\n"
+	    "+{\"kinds\":[2,3],\"#a\":[\"2\"]}\n");
 }
 
 /* Whatever the limit, the parts together ask for the same values. */
@@ -290,6 +304,7 @@ main(void)
 		cmocka_unit_test(filters_are_halved_until_they_fit),
 		cmocka_unit_test(what_fits_nowhere_is_told),
 		cmocka_unit_test(no_value_is_lost),
+		cmocka_unit_test(all_lists_are_cut),
 		cmocka_unit_test(false_stops_a_split),
 	};
 
