@@ -24,14 +24,17 @@ struct gs_buf {
 	size_t cap;
 };
 
+/* clang-format off */
 #define GS_BUF_INIT { NULL, 0, 0 }
+/* clang-format on */
 
 void gs_buf_add(struct gs_buf *buf, const void *data, size_t len);
 void gs_buf_add_str(struct gs_buf *buf, const char *text);
 void gs_buf_add_char(struct gs_buf *buf, char c);
 void gs_buf_printf(struct gs_buf *buf, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-char *gs_buf_room(struct gs_buf *buf, size_t len); /* where len bytes may be written; then raise buf->len */
+/* Where len bytes may be written; then raise buf->len. */
+char *gs_buf_room(struct gs_buf *buf, size_t len);
 
 /*
  * Adds bytes of a peer as a person or a log may see them: printable ASCII as it
@@ -39,9 +42,9 @@ char *gs_buf_room(struct gs_buf *buf, size_t len); /* where len bytes may be wri
  */
 void gs_buf_add_shown(struct gs_buf *buf, const char *text, size_t len, size_t max);
 
-void gs_buf_clear(struct gs_buf *buf);		/* keeps the memory */
+void gs_buf_clear(struct gs_buf *buf);		 /* keeps the memory */
 void gs_buf_cut(struct gs_buf *buf, size_t len); /* shortens to len */
-char *gs_buf_take(struct gs_buf *buf);		/* the caller's; buf is empty */
+char *gs_buf_take(struct gs_buf *buf);		 /* the caller's; buf is empty */
 void gs_buf_fini(struct gs_buf *buf);
 
 #endif

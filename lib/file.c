@@ -117,8 +117,8 @@ gs_file_replace(const char *path, const char *data, size_t len, struct gs_err *e
 		ok = gs_fail(err, GS_ECREATE, "%s: %s", path, strerror(errno));
 		goto out;
 	}
-	if (!write_all(fd, data, len) || fchmod(fd, mode_of(path)) != 0 || fsync(fd) != 0 ||
-	    rename(temp.data, path) != 0 || !sync_folder(path)) {
+	if (!write_all(fd, data, len) || fchmod(fd, mode_of(path)) != 0 ||
+	    fsync(fd) != 0 || rename(temp.data, path) != 0 || !sync_folder(path)) {
 		ok = gs_fail(err, GS_EIO, "%s: %s", path, strerror(errno));
 		(void)unlink(temp.data);
 	}
@@ -182,7 +182,8 @@ gs_lines_next(struct gs_lines *lines, bool may_block, struct gs_str *line)
 			if (was_skipping)
 				continue;
 			lines->number++;
-			return line->len > lines->max_bytes ? GS_LINE_TOO_LONG : GS_LINE_OK;
+			return line->len > lines->max_bytes ? GS_LINE_TOO_LONG
+							    : GS_LINE_OK;
 		}
 		if (lines->at_end)
 			return GS_LINE_END;

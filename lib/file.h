@@ -22,7 +22,7 @@ bool gs_file_read(struct gs_buf *buf, const char *path, size_t max_bytes,
 bool gs_file_replace(const char *path, const char *data, size_t len,
     struct gs_err *err) GS_MUST;
 
-/* Lines of a stream.  A last line without newline counts; a CR before the newline is left in. */
+/* Lines of a stream.  A last line without newline counts; a CR is left in. */
 struct gs_lines {
 	int fd;
 	size_t max_bytes; /* a longer line is skipped and told */
@@ -36,7 +36,7 @@ struct gs_lines {
 enum gs_line {
 	GS_LINE_OK,
 	GS_LINE_TOO_LONG, /* line is its beginning */
-	GS_LINE_WAIT,	  /* nothing buffered, and reading now would block (see may_block) */
+	GS_LINE_WAIT, /* nothing buffered, and reading now would block (see may_block) */
 	GS_LINE_END,
 	GS_LINE_FAILED, /* errno says why */
 };
@@ -49,7 +49,7 @@ void gs_lines_init(struct gs_lines *lines, int fd, size_t max_bytes);
 enum gs_line gs_lines_next(struct gs_lines *lines, bool may_block, struct gs_str *line);
 void gs_lines_fini(struct gs_lines *lines); /* does not close fd */
 
-/* A stream that is written by lines: flushed when flush is asked for, its error sticks. */
+/* A stream that is written by lines; its error sticks. */
 struct gs_out {
 	int fd;
 	struct gs_buf buf;

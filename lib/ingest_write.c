@@ -60,8 +60,7 @@ store_item(struct gs_ingest *ingest, struct item *item, struct gs_err *err)
 		return count_line(ingest, &ingest->counts.duplicate);
 	if (item->fault != GS_EVENT_OK)
 		return count_line(ingest, &ingest->counts.invalid[item->fault]);
-	return gs_intake_offer(ingest->intake, ingest->txn, &item->event, GS_STR(""),
-	    get_now_s(ingest), &known, err);
+	return gs_intake_offer(ingest->intake, &item->event, GS_STR(""), &known, err);
 }
 
 static bool
@@ -88,7 +87,7 @@ end_txn(struct gs_ingest *ingest, struct gs_err *err)
 {
 	struct gs_txn *txn = ingest->txn;
 
-	if (!gs_intake_trim(ingest->intake, txn, get_now_s(ingest), err))
+	if (!gs_intake_trim(ingest->intake, err))
 		return false;
 	ingest->txn = NULL;
 	return gs_txn_commit(txn, err);

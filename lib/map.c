@@ -1,4 +1,4 @@
-/* A hash map with byte strings as keys; keyed with a random secret, as peers choose keys. */
+/* A hash map of byte strings, keyed with a random secret: peers choose the strings. */
 #include "map.h"
 
 #include <sodium.h>

@@ -1,4 +1,4 @@
-/* A hash map with byte strings as keys; keyed with a random secret, as peers choose keys. */
+/* A hash map of byte strings, keyed with a random secret: peers choose the strings. */
 #ifndef GS_MAP_H
 #define GS_MAP_H
 
@@ -16,7 +16,8 @@ struct gs_map_entry {
 };
 
 struct gs_map *gs_map_new(void);
-void gs_map_free(struct gs_map *map, void (*free_value)(void *)); /* free_value may be NULL */
+void gs_map_free(struct gs_map *map,
+    void (*free_value)(void *)); /* free_value may be NULL */
 
 /* The entry of key, or NULL.  Valid until the next add or del. */
 struct gs_map_entry *gs_map_find(const struct gs_map *map, struct gs_str key);

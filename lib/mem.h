@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /* Each result is the caller's, to be given to free(3). */
-void *gs_mem_new(size_t size);			/* zeroed */
-void *gs_mem_array(size_t num, size_t size);	/* zeroed, num * size checked */
+void *gs_mem_new(size_t size);				 /* zeroed */
+void *gs_mem_array(size_t num, size_t size);		 /* zeroed, num * size checked */
 void *gs_mem_resize(void *ptr, size_t num, size_t size); /* takes ptr */
-void *gs_mem_dup(const void *ptr, size_t len);	/* a NUL behind the copy */
+void *gs_mem_dup(const void *ptr, size_t len);		 /* a NUL behind the copy */
 char *gs_mem_str(const char *text);
 
 /*

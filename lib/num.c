@@ -15,8 +15,9 @@ struct unit {
 
 static const struct unit duration_units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 },
 	{ 'd', 86400 }, { '\0', 1 } };
-static const struct unit byte_units[] = { { 'k', INT64_C(1) << 10 }, { 'm', INT64_C(1) << 20 },
-	{ 'g', INT64_C(1) << 30 }, { 't', INT64_C(1) << 40 }, { '\0', 1 } };
+static const struct unit byte_units[] = { { 'k', INT64_C(1) << 10 },
+	{ 'm', INT64_C(1) << 20 }, { 'g', INT64_C(1) << 30 }, { 't', INT64_C(1) << 40 },
+	{ '\0', 1 } };
 
 bool
 gs_num_parse(int64_t *out, const char *text, size_t len, int64_t max)
@@ -42,8 +43,8 @@ gs_num_parse_count(int64_t *out, const char *text, int64_t min, int64_t max,
     struct gs_err *err)
 {
 	if (!gs_num_parse(out, text, strlen(text), max) || *out < min)
-		return gs_fail(err, GS_EUSAGE, "not a number from %lld to %lld", (long long)min,
-		    (long long)max);
+		return gs_fail(err, GS_EUSAGE, "not a number from %lld to %lld",
+		    (long long)min, (long long)max);
 	return true;
 }
 
@@ -69,7 +70,8 @@ bool
 gs_num_parse_duration_s(int64_t *out, const char *text, struct gs_err *err)
 {
 	if (!parse_with_unit(out, text, duration_units, MAX_DURATION_S))
-		return gs_fail(err, GS_EUSAGE, "not a duration such as 90, 90s, 15m, 24h or 7d");
+		return gs_fail(err, GS_EUSAGE,
+		    "not a duration such as 90, 90s, 15m, 24h or 7d");
 	return true;
 }
 
@@ -93,8 +95,8 @@ parse_zone(const char *text, int64_t *offset_s)
 		return true;
 	}
 	if (sscanf(text, "%c%2d:%2d%n", &sign, &hours, &minutes, &used) != 3 ||
-	    text[used] != '\0' || used != 6 || (sign != '+' && sign != '-') || hours > 23 ||
-	    minutes > 59)
+	    text[used] != '\0' || used != 6 || (sign != '+' && sign != '-') ||
+	    hours > 23 || minutes > 59)
 		return false;
 	*offset_s = (hours * 3600 + minutes * 60) * (sign == '-' ? -1 : 1);
 	return true;

@@ -20,9 +20,8 @@ struct gs_store_options {
 	bool create; /* the folder (0700) and an empty store, if missing */
 	bool read_only;
 	bool
-	    scratch; /* a throw-away store: dir is NULL, in $TMPDIR, unlinked at once, never synced */
-	int64_t
-	    map_bytes; /* first size of the map; 0: large and sparse.  It grows by itself. */
+	    scratch; /* thrown away: no dir, in $TMPDIR, unlinked at once, never synced */
+	int64_t map_bytes; /* first size of the map, which grows; 0: large, sparse */
 };
 
 /* NULL: GS_ENOINPUT (no store there), GS_EDATA (not one of ours), GS_ECREATE, GS_EIO. */
@@ -79,7 +78,7 @@ enum gs_known gs_store_known(struct gs_txn *txn, const uint8_t id[static 32]);
 /* False stops the walk; the walk then returns true all the same. */
 typedef bool gs_row_fn(const struct gs_row *row, void *arg);
 
-/* All that stands at now_s of these kinds (NULL, 0: all), oldest first, then by id; newest: the other way round. */
+/* All that stands of these kinds, oldest first, then by id; or the other way round. */
 struct gs_walk {
 	const uint16_t *kinds;
 	size_t num_kinds;
@@ -95,7 +94,10 @@ bool gs_store_walk(struct gs_store *store, const struct gs_walk *walk, gs_row_fn
 bool gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_row_fn *fn,
     void *arg);
 
-/* Every (repo ref, root event) pair that stands at now_s, from the tag index: by ref, then oldest first. */
+/*
+ * Every (repo ref, root event) pair that stands at now_s, from the tag index: by ref,
+ * then oldest first.
+ */
 typedef bool gs_root_fn(struct gs_str ref, const uint8_t id[static 32],
     int64_t created_at, void *arg);
 bool gs_store_roots(struct gs_txn *txn, int64_t now_s, gs_root_fn *fn, void *arg,
@@ -158,16 +160,19 @@ bool gs_store_waiter_del(struct gs_txn *txn, const uint8_t id[static 32],
 /* Adds the ids (32 bytes each) of what waits on a ground, or of all that waits (NULL). */
 void gs_store_waiters(struct gs_txn *txn, const uint8_t *ground, struct gs_buf *ids);
 uint64_t gs_store_num_waiting(struct gs_txn *txn); /* rows; 0: nothing waits */
-/* Within max_bytes nothing happens, unless sweep asks to look for those whose time is over.
- * Beyond max_bytes or their time the oldest keep their id alone; beyond max_bytes of those they are forgotten. */
+/*
+ * Within max_bytes nothing happens, unless sweep asks to look for those whose time is
+ * over.  Else the oldest keep their id alone; of those, beyond max_bytes, the oldest
+ * are forgotten.
+ */
 bool gs_store_trim_waiters(struct gs_txn *txn, int64_t max_bytes, int64_t now_s,
     bool sweep, struct gs_err *err) GS_MUST;
 
-/* The policy whose judgements are stored (zeroes: none yet), and the number of this run. */
+/* The policy whose judgements are stored; false and zeroes: none yet. */
 bool gs_store_get_policy(struct gs_txn *txn, uint8_t fingerprint[static 32]);
 bool gs_store_set_policy(struct gs_txn *txn, const uint8_t fingerprint[static 32],
     struct gs_err *err) GS_MUST;
-/* Something was stored without policy: what waits must be judged anew by the next run with one. */
+/* Something was stored without policy: the next run with one judges what waits anew. */
 bool gs_store_needs_judging(struct gs_txn *txn);
 bool gs_store_set_needs_judging(struct gs_txn *txn, bool needs,
     struct gs_err *err) GS_MUST;
@@ -196,7 +201,7 @@ bool gs_store_stat(struct gs_store *store, struct gs_store_stat *stat,
     struct gs_err *err) GS_MUST;
 void gs_store_stat_fini(struct gs_store_stat *stat);
 
-/* Proves every row and its indexes both ways.  fn gets each fault; *faults their number. */
+/* Proves every row and its indexes both ways.  fn gets each of *faults faults. */
 typedef void gs_fault_fn(const char *text, void *arg);
 bool gs_store_check(struct gs_store *store, gs_fault_fn *fn, void *arg, uint64_t *faults,
     struct gs_err *err) GS_MUST;

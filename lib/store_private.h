@@ -1,4 +1,4 @@
-/* What the files of the store share: handles, keys, rows.  Only store*.c may include it. */
+/* What the files of the store share: handles, keys, rows.  For store*.c alone. */
 #ifndef GS_STORE_PRIVATE_H
 #define GS_STORE_PRIVATE_H
 
@@ -36,7 +36,7 @@ struct gs_txn {
 	struct gs_store *store;
 	MDB_txn *txn;
 	bool writes;
-	int fault; /* a read that LMDB could not do: the txn proves nothing, and can't be committed */
+	int fault; /* a read that LMDB could not do: nothing is proven, no commit */
 	uint64_t next_sequence;	 /* a writer's; saved by the commit */
 	int64_t waiting_bytes;	 /* likewise: of events that wait */
 	int64_t ground_bytes;	 /* likewise: of what they wait for */

@@ -146,7 +146,7 @@ may_be_deleted(unsigned kind)
 	return kind != GS_KIND_DELETION && kind != GS_KIND_VANISH;
 }
 
-/* Takes a row out; of an addressable event the older versions go with it, whoever brings them. */
+/* Takes a row out; older versions of its address go with it, whoever brings them. */
 static bool
 take_out(struct gs_txn *txn, const struct gs_row *row, enum gs_known why,
     const struct gs_put *put, struct gs_err *err)

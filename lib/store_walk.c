@@ -170,13 +170,11 @@ add_all_kinds(struct merge *merge, struct gs_err *err)
 }
 
 static bool
-add_lanes(struct merge *merge, struct gs_err *err)
+add_kinds(struct merge *merge, struct gs_err *err)
 {
 	bool seen[UINT16_MAX + 1] = { false };
 	size_t i;
 
-	if (merge->walk->kinds == NULL && !add_all_kinds(merge, err))
-		return false;
 	for (i = 0; i < merge->walk->num_kinds; i++) {
 		uint16_t kind = merge->walk->kinds[i];
 
@@ -184,9 +182,19 @@ add_lanes(struct merge *merge, struct gs_err *err)
 			return false;
 		seen[kind] = true;
 	}
+	return true;
+}
+
+static bool
+add_lanes(struct merge *merge, struct gs_err *err)
+{
+	size_t i;
+	bool ok = merge->walk->kinds != NULL ? add_kinds(merge, err)
+					     : add_all_kinds(merge, err);
+
 	for (i = merge->num; i-- > 0;)
 		sift_down(merge, i);
-	return true;
+	return ok;
 }
 
 static void
@@ -333,7 +341,7 @@ gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_row_fn 
 
 	if (mdb_cursor_open(txn->txn, txn->store->dbs[DB_TAG], &cursor) != 0)
 		return false;
-	/* dates are below 2^53, so a longer value without NUL stands behind all rows of this one */
+	/* dates are below 2^53: a longer value without NUL stands behind these rows */
 	while (go_on && store_seek(txn, cursor, &key, &found, op) && key.mv_size >= len &&
 	    memcmp(key.mv_data, prefix, len) == 0) {
 		struct gs_row row;

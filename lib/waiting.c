@@ -20,7 +20,8 @@ struct gs_intake {
 	struct gs_store *store;
 	const struct gs_policy *policy;
 	struct gs_closure *closure; /* who is followed; NULL without policy */
-	struct gs_txn *txn;	    /* of the call that is under way */
+	struct gs_txn *txn;	    /* that was begun last, and when */
+	int64_t now_s;
 	struct gs_answer answer;
 	struct gs_buf
 	    freed; /* grounds (32 bytes each) whose waiters are to be judged again */
@@ -52,7 +53,7 @@ is_of_this_run(const struct gs_intake *intake, uint64_t sequence)
 	return low < intake->num_ranges && sequence >= intake->ranges[low].first;
 }
 
-/* A stored event left: of this run it changes its counter, an earlier one is `removed`. */
+/* A stored event left: one of this run changes its counter, others are `removed`. */
 static void
 count_removed(const struct gs_row *row, enum gs_known why, void *arg)
 {
@@ -215,10 +216,10 @@ free_by(struct gs_intake *intake, const struct gs_event *event)
 
 static bool
 store_event(struct gs_intake *intake, const struct gs_event *event, struct gs_str from,
-    int64_t now_s, enum gs_known *known, struct gs_err *err)
+    enum gs_known *known, struct gs_err *err)
 {
 	struct gs_store_ops ops = { count_removed, intake };
-	struct gs_put put = { .from = from, .now_s = now_s, .ops = &ops };
+	struct gs_put put = { .from = from, .now_s = intake->now_s, .ops = &ops };
 
 	put.vanish =
 	    event->kind == GS_KIND_VANISH && gs_policy_is_vanish(intake->policy, event);
@@ -233,7 +234,7 @@ store_event(struct gs_intake *intake, const struct gs_event *event, struct gs_st
 	return true;
 }
 
-/* Expired for good, whatever comes: an expired version still replaces, a request still acts. */
+/* Expired for good: but an expired version still replaces, a request still acts. */
 static bool
 is_spent(const struct gs_event *event, int64_t now_s)
 {
@@ -246,10 +247,10 @@ is_spent(const struct gs_event *event, int64_t now_s)
 }
 
 static bool
-let_wait(struct gs_intake *intake, const struct gs_event *event, int64_t now_s,
-    struct gs_err *err)
+let_wait(struct gs_intake *intake, const struct gs_event *event, struct gs_err *err)
 {
-	struct gs_waiter waiter = { .run = intake->run, .until = now_s + GS_WAITING_S };
+	struct gs_waiter waiter = { .run = intake->run,
+		.until = intake->now_s + GS_WAITING_S };
 	struct gs_buf line = GS_BUF_INIT;
 	bool ok;
 
@@ -264,30 +265,31 @@ let_wait(struct gs_intake *intake, const struct gs_event *event, int64_t now_s,
 /* Judges and does what the policy says. */
 static bool
 take_in(struct gs_intake *intake, const struct gs_event *event, struct gs_str from,
-    int64_t now_s, enum gs_known *known, struct gs_err *err)
+    enum gs_known *known, struct gs_err *err)
 {
 	struct gs_str none = { "", 0 };
 
 	if (intake->policy == NULL)
-		return store_event(intake, event, from, now_s, known, err);
-	if (is_spent(event, now_s)) {
+		return store_event(intake, event, from, known, err);
+	if (is_spent(event, intake->now_s)) {
 		*known = GS_KNOWN_EXPIRED;
-		return gs_store_judge(intake->txn, event, *known, none, now_s, err);
+		return gs_store_judge(intake->txn, event, *known, none, intake->now_s,
+		    err);
 	}
 	judge(intake, event);
 	switch (intake->answer.verdict) {
 	case GS_ACCEPT:
-		return store_event(intake, event, from, now_s, known, err);
+		return store_event(intake, event, from, known, err);
 	case GS_WAIT:
 		*known = GS_KNOWN_WAITING;
-		return let_wait(intake, event, now_s, err);
+		return let_wait(intake, event, err);
 	case GS_REJECT:
 		break;
 	}
 	*known = GS_KNOWN_REJECTED;
 	gs_tally_reason(&intake->delta, gs_str_of(intake->answer.reason), 1);
 	return gs_store_judge(intake->txn, event, *known,
-	    gs_str_of(intake->answer.reason), now_s + GS_WAITING_S, err);
+	    gs_str_of(intake->answer.reason), intake->now_s + GS_WAITING_S, err);
 }
 
 /* The event is unknown again, as if it came in now. */
@@ -305,7 +307,7 @@ unwait(struct gs_intake *intake, const struct gs_waiter *waiter,
 
 /* Judges one waiting event again; with force it leaves in any case and comes in anew. */
 static bool
-rejudge(struct gs_intake *intake, const uint8_t id[static 32], bool force, int64_t now_s,
+rejudge(struct gs_intake *intake, const uint8_t id[static 32], bool force,
     struct gs_err *err)
 {
 	struct gs_waiter waiter;
@@ -324,16 +326,15 @@ rejudge(struct gs_intake *intake, const uint8_t id[static 32], bool force, int64
 			return true;
 	}
 	if (!unwait(intake, &waiter, id, err) ||
-	    !take_in(intake, &intake->waiter, (struct gs_str){ "", 0 }, now_s, &known,
-		err))
+	    !take_in(intake, &intake->waiter, (struct gs_str){ "", 0 }, &known, err))
 		return false;
 	(*gs_tally_counter(&intake->delta, known))++;
 	return true;
 }
 
-/* Judges all that the freed grounds concern, and what that frees, until nothing is left. */
+/* Judges all that the freed grounds concern, and what that frees, to the end. */
 static bool
-follow_freed(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
+follow_freed(struct gs_intake *intake, struct gs_err *err)
 {
 	struct gs_buf ids = GS_BUF_INIT;
 	size_t at, i;
@@ -346,8 +347,7 @@ follow_freed(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
 		gs_buf_clear(&ids);
 		gs_store_waiters(intake->txn, ground, &ids);
 		for (i = 0; ok && i < ids.len; i += 32)
-			ok = rejudge(intake, (const uint8_t *)ids.data + i, false, now_s,
-			    err);
+			ok = rejudge(intake, (const uint8_t *)ids.data + i, false, err);
 	}
 	gs_buf_clear(&intake->freed);
 	gs_buf_fini(&ids);
@@ -355,11 +355,11 @@ follow_freed(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
 }
 
 bool
-gs_intake_offer(struct gs_intake *intake, struct gs_txn *txn,
-    const struct gs_event *event, struct gs_str from, int64_t now_s, enum gs_known *known,
-    struct gs_err *err)
+gs_intake_offer(struct gs_intake *intake, const struct gs_event *event,
+    struct gs_str from, enum gs_known *known, struct gs_err *err)
 {
-	intake->txn = txn;
+	struct gs_txn *txn = intake->txn;
+
 	intake->delta.read++;
 	*known = gs_store_known(txn, event->id);
 	/* without a policy what only policy kept out is let in */
@@ -375,17 +375,17 @@ gs_intake_offer(struct gs_intake *intake, struct gs_txn *txn,
 		intake->delta.duplicate++;
 		return true;
 	}
-	if (!take_in(intake, event, from, now_s, known, err))
+	if (!take_in(intake, event, from, known, err))
 		return false;
 	(*gs_tally_counter(&intake->delta, *known))++;
-	return follow_freed(intake, now_s, err);
+	return follow_freed(intake, err);
 }
 
 /* --- a run --- */
 
 /* All that waits comes in anew under the changed policy. */
 static bool
-rejudge_all(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
+rejudge_all(struct gs_intake *intake, struct gs_err *err)
 {
 	struct gs_buf ids = GS_BUF_INIT;
 	bool ok = gs_store_forget_rejected(intake->txn, err);
@@ -393,14 +393,14 @@ rejudge_all(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
 
 	gs_store_waiters(intake->txn, NULL, &ids);
 	for (i = 0; ok && i < ids.len; i += 32)
-		ok = rejudge(intake, (const uint8_t *)ids.data + i, true, now_s, err) &&
-		    follow_freed(intake, now_s, err);
+		ok = rejudge(intake, (const uint8_t *)ids.data + i, true, err) &&
+		    follow_freed(intake, err);
 	gs_buf_fini(&ids);
 	return ok;
 }
 
 static bool
-follow_policy(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
+follow_policy(struct gs_intake *intake, struct gs_err *err)
 {
 	uint8_t now[32], stored[32];
 
@@ -410,7 +410,7 @@ follow_policy(struct gs_intake *intake, int64_t now_s, struct gs_err *err)
 		return true;
 	return gs_store_set_policy(intake->txn, now, err) &&
 	    gs_store_set_needs_judging(intake->txn, false, err) &&
-	    rejudge_all(intake, now_s, err);
+	    rejudge_all(intake, err);
 }
 
 static void
@@ -439,6 +439,7 @@ gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
 	struct gs_store_ops ops = { count_removed, intake };
 
 	intake->txn = txn;
+	intake->now_s = now_s;
 	/* another process may have written since our last txn */
 	if (intake->closure != NULL)
 		gs_closure_forget_all(intake->closure);
@@ -447,20 +448,20 @@ gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
 		return false;
 	if (!gs_store_expire(txn, now_s, &ops, err))
 		return false;
-	return intake->policy == NULL || follow_policy(intake, now_s, err);
+	return intake->policy == NULL || follow_policy(intake, err);
 }
 
 bool
-gs_intake_trim(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
-    struct gs_err *err)
+gs_intake_trim(struct gs_intake *intake, struct gs_err *err)
 {
+	struct gs_txn *txn = intake->txn;
 	bool sweep = !intake->has_swept;
 
 	intake->has_swept = true;
 	if (intake->num_ranges > 0)
 		intake->ranges[intake->num_ranges - 1].end = gs_store_next_sequence(txn);
 	if (intake->policy != NULL &&
-	    !gs_store_trim_waiters(txn, GS_WAITING_BYTES, now_s, sweep, err))
+	    !gs_store_trim_waiters(txn, GS_WAITING_BYTES, intake->now_s, sweep, err))
 		return false;
 	return gs_store_trim_judged(txn, GS_JUDGED_ROWS, err);
 }

@@ -18,17 +18,18 @@ struct gs_intake;
 struct gs_intake *gs_intake_new(struct gs_store *store, const struct gs_policy *policy);
 void gs_intake_free(struct gs_intake *intake);
 
-/* First in every write txn: a changed policy judges anew what waits; what expired leaves. */
+/*
+ * First in every write txn: a changed policy judges anew what waits; what expired by
+ * now_s leaves.  The calls up to settle belong to this txn and this time.
+ */
 bool gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
     struct gs_err *err) GS_MUST;
-/* One verified event; what it frees is judged in the same txn.  *known is its own fate. */
-bool gs_intake_offer(struct gs_intake *intake, struct gs_txn *txn,
-    const struct gs_event *event, struct gs_str from, int64_t now_s, enum gs_known *known,
-    struct gs_err *err) GS_MUST;
+/* One verified event; what it frees is judged too.  *known is its own fate. */
+bool gs_intake_offer(struct gs_intake *intake, const struct gs_event *event,
+    struct gs_str from, enum gs_known *known, struct gs_err *err) GS_MUST;
 /* Before each commit: keeps waiting and judged within their caps. */
-bool gs_intake_trim(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
-    struct gs_err *err) GS_MUST;
-/* After a commit: adds what was counted since the last one to tally (kept out when the txn was given up). */
+bool gs_intake_trim(struct gs_intake *intake, struct gs_err *err) GS_MUST;
+/* After it: what was counted since the last one goes to tally, if it was committed. */
 void gs_intake_settle(struct gs_intake *intake, bool committed, struct gs_tally *tally);
 
 #endif

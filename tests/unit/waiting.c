@@ -50,9 +50,9 @@ take(struct gs_store *store, const struct gs_policy *policy,
 
 		assert_non_null(txn);
 		assert_true(gs_intake_begin(intake, txn, NOW, &err));
-		assert_true(gs_intake_offer(intake, txn, events[i], gs_str_of(""), NOW,
-		    &known, &err));
-		assert_true(gs_intake_trim(intake, txn, NOW, &err));
+		assert_true(gs_intake_offer(intake, events[i], gs_str_of(""), &known,
+		    &err));
+		assert_true(gs_intake_trim(intake, &err));
 		assert_true(gs_txn_commit(txn, &err));
 		gs_intake_settle(intake, true, tally);
 	}
@@ -362,7 +362,7 @@ waiting_stays_within_its_bytes(void **state)
 	assert_true(stat.waiting_bytes <= 8192);
 	assert_int_equal(stat.waiting, 50);
 	gs_store_stat_fini(&stat);
-	/* those of which the id alone is left are forgotten, so that they may come again */
+	/* those of which the id alone is left are forgotten: they may come again */
 	make_event(&repo, 30617, 1, 10, "[['d','r']," LISTED "]");
 	take(store, &policy, &announcement, 1, &tally);
 	assert_int_equal(tally.stored, 1 + tally.freed);
