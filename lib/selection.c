@@ -10,12 +10,12 @@
 
 #include "mem.h"
 
-/* A filter, and the oldest event that its limit lets through. */
+/* A filter, and the second in which its limit ends; in it the lowest ids count (NIP-01). */
 struct pick {
 	const struct gs_filter *filter;
 	int64_t left; /* while the limit is looked for; -1: no limit */
 	int64_t floor_s;
-	uint8_t floor_id[32];
+	uint64_t at_floor; /* that many events of the second */
 };
 
 struct selecting {
@@ -76,8 +76,10 @@ find_floors(const struct gs_row *row, void *arg)
 		if (pick->left <= 0)
 			continue;
 		if (matches(selecting, pick, row)) {
+			if (row->created_at != pick->floor_s)
+				pick->at_floor = 0;
 			pick->floor_s = row->created_at;
-			memcpy(pick->floor_id, row->id, sizeof(pick->floor_id));
+			pick->at_floor++;
 			pick->left--;
 		}
 		if (selecting->is_damaged)
@@ -87,28 +89,42 @@ find_floors(const struct gs_row *row, void *arg)
 	return more;
 }
 
+/* Takes a match if the limit lets it through. */
 static bool
-is_within_limit(const struct pick *pick, const struct gs_row *row)
+is_within_limit(struct pick *pick, const struct gs_row *row)
 {
-	return pick->filter->limit < 0 ||
-	    gs_event_compare(row->created_at, row->id, pick->floor_s, pick->floor_id) >=
-	    0;
+	if (pick->filter->limit < 0 || row->created_at != pick->floor_s)
+		return true;
+	if (pick->at_floor == 0)
+		return false;
+	pick->at_floor--;
+	return true;
+}
+
+static bool
+is_below_limit(const struct pick *pick, const struct gs_row *row)
+{
+	return pick->filter->limit >= 0 && row->created_at < pick->floor_s;
 }
 
 static bool
 select_row(const struct gs_row *row, void *arg)
 {
 	struct selecting *selecting = arg;
+	bool is_wanted = selecting->num_picks == 0;
 	size_t i;
 
 	selecting->is_parsed = false;
-	if (selecting->num_picks == 0)
-		return selecting->fn(row, selecting->arg);
-	for (i = 0; i < selecting->num_picks; i++)
-		if (is_within_limit(&selecting->picks[i], row) &&
-		    matches(selecting, &selecting->picks[i], row))
-			return selecting->fn(row, selecting->arg);
-	return !selecting->is_damaged;
+	for (i = 0; i < selecting->num_picks; i++) {
+		struct pick *pick = &selecting->picks[i];
+
+		if (!is_below_limit(pick, row) && matches(selecting, pick, row) &&
+		    is_within_limit(pick, row))
+			is_wanted = true;
+	}
+	if (selecting->is_damaged)
+		return false;
+	return !is_wanted || selecting->fn(row, selecting->arg);
 }
 
 static int
@@ -158,7 +174,7 @@ add_picks(struct selecting *selecting, const struct gs_selection *selection)
 
 		pick->filter = &selection->filters[i];
 		pick->left = pick->filter->limit;
-		pick->floor_s = pick->left == 0 ? INT64_MAX : 0;
+		pick->floor_s = pick->left == 0 ? INT64_MAX : -1;
 		has_limit |= pick->left >= 0;
 	}
 	return has_limit;

@@ -126,6 +126,57 @@ filters_select(void **state)
 	gs_store_close(store);
 }
 
+struct lowest {
+	uint8_t id[32];
+	size_t num;
+};
+
+static bool
+note_lowest(const struct gs_row *row, void *arg)
+{
+	struct lowest *lowest = arg;
+
+	memcpy(lowest->id, row->id, 32);
+	lowest->num++;
+	return true;
+}
+
+/* NIP-01: of one second, a limit keeps the lowest ids. */
+static void
+a_limit_keeps_the_lowest_ids_of_a_second(void **state)
+{
+	struct gs_store_options options = { .scratch = true };
+	struct gs_filter filter = GS_FILTER_INIT;
+	struct gs_selection selection = { &filter, 1, -1, -1, NOW };
+	struct gs_put how = { .now_s = NOW };
+	struct gs_event event = GS_EVENT_INIT;
+	struct lowest found = { .num = 0 };
+	struct gs_err err;
+	struct gs_store *store = gs_store_open(NULL, &options, &err);
+	struct gs_txn *txn = gs_store_write(store, &err);
+	uint8_t lowest[32];
+
+	(void)state;
+	memset(lowest, 0xff, sizeof(lowest));
+	filter.limit = 1;
+	for (int i = 0; i < 5; i++) {
+		enum gs_known known;
+		char tags[32];
+
+		(void)snprintf(tags, sizeof(tags), "[['n','%d']]", i);
+		make_event(&event, 1, 1, 10, tags);
+		assert_true(gs_store_put(txn, &event, &how, &known, &err));
+		if (memcmp(event.id, lowest, 32) < 0)
+			memcpy(lowest, event.id, 32);
+	}
+	assert_true(gs_txn_commit(txn, &err));
+	assert_true(gs_selection_walk(store, &selection, note_lowest, &found, &err));
+	assert_int_equal(found.num, 1);
+	assert_memory_equal(found.id, lowest, 32);
+	gs_event_fini(&event);
+	gs_store_close(store);
+}
+
 static bool
 stop_at_two(const struct gs_row *row, void *arg)
 {
@@ -150,6 +201,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(filters_select),
+		cmocka_unit_test(a_limit_keeps_the_lowest_ids_of_a_second),
 		cmocka_unit_test(the_caller_may_stop),
 	};
 
