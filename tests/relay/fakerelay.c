@@ -1,258 +1,146 @@
 /*
- * A relay for tests: serves the events of a file on a free port of 127.0.0.1, by the
- * rules of NIP-01 and within caps that are asked for, and misbehaves on request.  It
- * believes every event that has the right shape.
+ * A relay for tests: serves events on a free port of 127.0.0.1 by the rules of NIP-01,
+ * and misbehaves as a script asks.  Prints "listening PORT" once it does.
  */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
-#include <libwebsockets.h>
-#include <stdio.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <sodium.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "clock.h"
 #include "err.h"
-#include "file.h"
-#include "filter.h"
+#include "fakerelay.h"
 #include "json.h"
 #include "mem.h"
 #include "num.h"
 
 #define MAX_PORT 65535
+#define BUFFER_BYTES 65536
 
-struct stored {
-	struct gs_event event;
-	char *line;
-	size_t len;
-	uint64_t sent; /* number of the REQ that it went out for last */
-};
-
-struct relay {
-	struct stored *events; /* newest first, then by id */
-	size_t num, cap;
-	int64_t port;
-	int64_t page;	    /* events a filter */
-	int64_t total;	    /* events a REQ */
-	int64_t drop_after; /* EVENT frames, then the connection is cut; 0: never */
-	const char *refuse; /* CLOSED with this text to every REQ */
-	const char *notice; /* NOTICE with this text to every REQ */
-	bool is_silent;	    /* no EOSE */
-	bool ignores_until;
-	uint64_t reqs;
-};
-
-/* Frames that wait for the socket; each with LWS_PRE bytes before it. */
-struct connection {
-	char **frames;
-	size_t *lens;
-	size_t num, cap, cap_lens, next;
-	int64_t events_sent;
-	struct gs_buf message;
-};
-
-static _Noreturn void
-die(const char *what)
+_Noreturn void
+fake_die(const char *what)
 {
 	(void)fprintf(stderr, "fakerelay: %s\n", what);
 	exit(GS_EUSAGE);
 }
 
-static void
-push(struct connection *connection, const struct gs_buf *frame)
+int64_t
+fake_now_ms(void)
 {
-	char *copy = gs_mem_new(LWS_PRE + frame->len);
-
-	memcpy(copy + LWS_PRE, frame->data, frame->len);
-	connection->frames = gs_mem_more(connection->frames, connection->num,
-	    &connection->cap, sizeof(char *));
-	connection->lens = gs_mem_more(connection->lens, connection->num,
-	    &connection->cap_lens, sizeof(size_t));
-	connection->frames[connection->num] = copy;
-	connection->lens[connection->num++] = frame->len;
+	return gs_clock_now().mono_ms;
 }
 
-/* ["VERB","sub"] or, with a text, ["VERB","sub","text"]; sub as it stood in the REQ. */
-static void
-push_answer(struct connection *connection, const char *verb, struct gs_str sub,
-    const char *text)
+void
+fake_log(const struct fake_relay *relay, uint64_t connection, const char *fmt, ...)
 {
-	struct gs_buf frame = GS_BUF_INIT;
+	va_list ap;
 
-	gs_buf_printf(&frame, "[\"%s\"", verb);
-	if (sub.ptr != NULL)
-		gs_buf_printf(&frame, ",\"%.*s\"", (int)sub.len, sub.ptr);
-	if (text != NULL) {
-		gs_buf_add_char(&frame, ',');
-		gs_json_write_string(&frame, text, strlen(text));
-	}
-	gs_buf_add_char(&frame, ']');
-	push(connection, &frame);
-	gs_buf_fini(&frame);
-}
-
-static void
-push_event(struct connection *connection, struct gs_str sub, const struct stored *stored)
-{
-	struct gs_buf frame = GS_BUF_INIT;
-
-	gs_buf_printf(&frame, "[\"EVENT\",\"%.*s\",", (int)sub.len, sub.ptr);
-	gs_buf_add(&frame, stored->line, stored->len);
-	gs_buf_add_char(&frame, ']');
-	push(connection, &frame);
-	gs_buf_fini(&frame);
-}
-
-/* One filter's newest, as many as all caps allow, none twice in a REQ. */
-static void
-serve_filter(struct relay *relay, struct connection *connection, struct gs_str sub,
-    struct gs_filter *filter, int64_t *left)
-{
-	int64_t limit = relay->page;
-
-	if (filter->limit >= 0 && filter->limit < limit)
-		limit = filter->limit;
-	if (relay->ignores_until)
-		filter->until = -1;
-	for (size_t i = 0; i < relay->num && limit > 0 && *left > 0; i++) {
-		struct stored *stored = &relay->events[i];
-
-		if (!gs_filter_match(filter, &stored->event))
-			continue;
-		limit--;
-		if (stored->sent == relay->reqs)
-			continue;
-		stored->sent = relay->reqs;
-		(*left)--;
-		push_event(connection, sub, stored);
-	}
-}
-
-static void
-serve_req(struct relay *relay, struct connection *connection, struct gs_json *json)
-{
-	struct gs_filter filter = GS_FILTER_INIT;
-	struct gs_json_value sub, value;
-	int64_t left = relay->total;
-	bool more;
-
-	relay->reqs++;
-	if (!gs_json_item(json, false, &more) || !more || !gs_json_next(json, &sub))
+	if (relay->log == NULL)
 		return;
-	if (relay->refuse != NULL)
-		push_answer(connection, "CLOSED", sub.raw, relay->refuse);
-	if (relay->notice != NULL)
-		push_answer(connection, "NOTICE", (struct gs_str){ NULL, 0 },
-		    relay->notice);
-	if (relay->refuse != NULL || relay->notice != NULL)
-		return;
-	while (gs_json_item(json, false, &more) && more && gs_json_skip(json, &value))
-		if (gs_filter_parse(&filter, value.raw.ptr, value.raw.len, NULL))
-			serve_filter(relay, connection, sub.raw, &filter, &left);
-	gs_filter_fini(&filter);
-	if (!relay->is_silent)
-		push_answer(connection, "EOSE", sub.raw, NULL);
+	(void)fprintf(relay->log, "{\"ms\":%" PRId64 ",\"connection\":%" PRIu64 ",",
+	    fake_now_ms() - relay->began_ms, connection);
+	va_start(ap, fmt);
+	(void)vfprintf(relay->log, fmt, ap);
+	va_end(ap);
+	(void)fputs("}\n", relay->log);
+	(void)fflush(relay->log);
 }
 
-/* Every event is taken, and none is kept. */
-static void
-serve_event(struct connection *connection, struct gs_json *json)
-{
-	struct gs_event event = GS_EVENT_INIT;
-	struct gs_json_value value;
-	struct gs_buf frame = GS_BUF_INIT;
-	bool more;
+/* ---- connections */
 
-	if (!gs_json_item(json, false, &more) || !more || !gs_json_skip(json, &value))
-		return;
-	if (gs_event_parse(&event, value.raw.ptr, value.raw.len, NULL) == GS_EVENT_OK) {
-		gs_buf_add_str(&frame, "[\"OK\",\"");
-		for (size_t i = 0; i < sizeof(event.id); i++)
-			gs_buf_printf(&frame, "%02x", event.id[i]);
-		gs_buf_add_str(&frame, "\",true,\"\"]");
-		push(connection, &frame);
-	}
-	gs_buf_fini(&frame);
-	gs_event_fini(&event);
+static void
+open_connection(struct fake_relay *relay, struct fake_connection *connection,
+    struct lws *wsi)
+{
+	memset(connection, 0, sizeof(*connection));
+	connection->relay = relay;
+	connection->wsi = wsi;
+	connection->number = ++relay->connections;
+	connection->next = relay->first;
+	relay->first = connection;
+	if (relay->opened_ms < 0)
+		relay->opened_ms = fake_now_ms();
+	fake_log(relay, connection->number, "\"is\":\"open\"");
+	fake_serve_open(connection);
 }
 
 static void
-serve_message(struct relay *relay, struct connection *connection)
+end_connection(struct fake_relay *relay, struct fake_connection *connection)
 {
-	struct gs_json_value value;
-	struct gs_json json;
-	bool more;
+	struct fake_connection **at = &relay->first;
 
-	gs_json_init(&json, connection->message.data, connection->message.len,
-	    GS_JSON_DEPTH);
-	if (!gs_json_next(&json, &value) || value.type != GS_JSON_ARRAY ||
-	    !gs_json_item(&json, true, &more) || !more || !gs_json_next(&json, &value))
-		return;
-	if (gs_json_is(value, "REQ"))
-		serve_req(relay, connection, &json);
-	else if (gs_json_is(value, "EVENT"))
-		serve_event(connection, &json);
+	while (*at != connection)
+		at = &(*at)->next;
+	*at = connection->next;
+	fake_log(relay, connection->number, "\"is\":\"end\"");
+	fake_wire_fini(connection);
+	fake_serve_fini(connection);
 }
 
 static void
-receive_piece(struct relay *relay, struct connection *connection, struct lws *wsi,
-    struct gs_str piece)
+receive_piece(struct fake_connection *connection, struct gs_str piece)
 {
-	if (lws_is_first_fragment(wsi))
+	if (lws_is_first_fragment(connection->wsi))
 		gs_buf_clear(&connection->message);
 	gs_buf_add(&connection->message, piece.ptr, piece.len);
-	if (!lws_is_final_fragment(wsi) || lws_remaining_packet_payload(wsi) != 0)
-		return;
-	serve_message(relay, connection);
-	(void)lws_callback_on_writable(wsi);
+	if (lws_is_final_fragment(connection->wsi) &&
+	    lws_remaining_packet_payload(connection->wsi) == 0)
+		fake_serve_message(connection);
 }
 
-/* Cuts the connection by answering -1. */
+/* Hangs up on the first so many, before anything is read. */
 static int
-send_frame(const struct relay *relay, struct connection *connection, struct lws *wsi)
+refuse_early(struct fake_relay *relay)
 {
-	static const char event[] = "[\"EVENT\"";
-	char *frame;
-	size_t len;
-
-	if (connection->next == connection->num) {
-		connection->next = connection->num = 0;
+	if (relay->refused >= relay->script.refuse)
 		return 0;
-	}
-	frame = connection->frames[connection->next];
-	len = connection->lens[connection->next++];
-	if (memcmp(frame + LWS_PRE, event, sizeof(event) - 1) == 0)
-		connection->events_sent++;
-	if (relay->drop_after > 0 && connection->events_sent > relay->drop_after) {
-		free(frame);
-		return -1;
-	}
-	(void)lws_write(wsi, (unsigned char *)frame + LWS_PRE, len, LWS_WRITE_TEXT);
-	free(frame);
-	(void)lws_callback_on_writable(wsi);
-	return 0;
+	relay->refused++;
+	fake_log(relay, 0, "\"is\":\"refused\"");
+	return -1;
 }
 
 static void
-free_connection(struct connection *connection)
+log_goodbye(const struct fake_connection *connection, const unsigned char *in, size_t len)
 {
-	while (connection->next < connection->num)
-		free(connection->frames[connection->next++]);
-	free(connection->frames);
-	free(connection->lens);
-	gs_buf_fini(&connection->message);
+	unsigned code = len >= 2 ? (unsigned)in[0] << 8 | in[1] : 0;
+
+	fake_log(connection->relay, connection->number, "\"is\":\"goodbye\",\"code\":%u",
+	    code);
 }
 
 static int
 serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len)
 {
-	struct relay *relay = lws_context_user(lws_get_context(wsi));
+	struct fake_relay *relay = lws_context_user(lws_get_context(wsi));
 
 	switch ((int)reason) {
+	case LWS_CALLBACK_FILTER_NETWORK_CONNECTION:
+		return refuse_early(relay);
+	case LWS_CALLBACK_HTTP:
+		return fake_http_document(relay, wsi);
+	case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+		return fake_http_upgrade(relay, wsi);
+	case LWS_CALLBACK_ESTABLISHED:
+		open_connection(relay, user, wsi);
+		return 0;
 	case LWS_CALLBACK_RECEIVE:
-		receive_piece(relay, user, wsi, (struct gs_str){ in, len });
+		receive_piece(user, (struct gs_str){ in, len });
 		return 0;
 	case LWS_CALLBACK_SERVER_WRITEABLE:
-		return send_frame(relay, user, wsi);
+		return fake_wire_write(user);
+	case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+		log_goodbye(user, in, len);
+		return 0;
 	case LWS_CALLBACK_CLOSED:
-		free_connection(user);
+		end_connection(relay, user);
 		return 0;
 	default:
 		return 0;
@@ -260,55 +148,21 @@ serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, s
 }
 
 static const struct lws_protocols protocols[] = {
-	{ "nostr", serve, sizeof(struct connection), 65536, 0, NULL, 0 },
+	{ "nostr", serve, sizeof(struct fake_connection), BUFFER_BYTES, 0, NULL, 0 },
 	{ NULL, NULL, 0, 0, 0, NULL, 0 },
 };
 
-static int
-compare_stored(const void *a, const void *b)
-{
-	const struct gs_event *left = &((const struct stored *)a)->event;
-	const struct gs_event *right = &((const struct stored *)b)->event;
+/* ---- start */
 
-	if (left->created_at != right->created_at)
-		return left->created_at < right->created_at ? 1 : -1;
-	return memcmp(left->id, right->id, sizeof(left->id));
-}
+struct options {
+	const char *script, *cert, *key;
+	bool prints;
+};
 
 static void
-load(struct relay *relay, const char *path)
-{
-	struct gs_lines lines;
-	struct gs_str line, object;
-	struct gs_err err;
-	int fd = gs_file_open(path, &err);
-
-	if (fd < 0)
-		die(err.text);
-	gs_lines_init(&lines, fd, GS_EVENT_BYTES);
-	while (gs_lines_next(&lines, true, &line) == GS_LINE_OK) {
-		struct stored stored = { .event = GS_EVENT_INIT };
-
-		if (!gs_event_in_frame(&object, line, &err) ||
-		    gs_event_parse(&stored.event, object.ptr, object.len, &err) !=
-			GS_EVENT_OK)
-			die(err.text);
-		stored.line = gs_mem_dup(object.ptr, object.len);
-		stored.len = object.len;
-		relay->events = gs_mem_more(relay->events, relay->num, &relay->cap,
-		    sizeof(*relay->events));
-		relay->events[relay->num++] = stored;
-	}
-	gs_lines_fini(&lines);
-	if (relay->num > 0)
-		qsort(relay->events, relay->num, sizeof(*relay->events), compare_stored);
-}
-
-static struct lws_context *
-listen_on(struct relay *relay)
+listen_on(struct fake_relay *relay, const struct options *options)
 {
 	struct lws_context_creation_info info;
-	struct lws_context *context;
 
 	lws_set_log_level(LLL_ERR, NULL);
 	memset(&info, 0, sizeof(info));
@@ -317,15 +171,43 @@ listen_on(struct relay *relay)
 	info.protocols = protocols;
 	info.user = relay;
 	info.vhost_name = "fakerelay";
-	info.pt_serv_buf_size = 65536;
-	context = lws_create_context(&info);
-	if (context == NULL)
-		die("can't listen");
-	(void)printf("listening %d\n",
-	    lws_get_vhost_listen_port(lws_get_vhost_by_name(context, "fakerelay")));
-	if (fflush(stdout) != 0)
-		die("stdout: can't write");
-	return context;
+	info.pt_serv_buf_size = BUFFER_BYTES;
+	if (options->cert != NULL) {
+		info.options = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+		info.ssl_cert_filepath = options->cert;
+		info.ssl_private_key_filepath = options->key;
+	}
+	relay->context = lws_create_context(&info);
+	if (relay->context == NULL)
+		fake_die("can't listen");
+	relay->port =
+	    lws_get_vhost_listen_port(lws_get_vhost_by_name(relay->context, "fakerelay"));
+}
+
+static void
+say_port(const struct fake_relay *relay)
+{
+	if (printf("listening %" PRId64 "\n", relay->port) < 0 || fflush(stdout) != 0)
+		fake_die("stdout: can't write");
+}
+
+/* Holds the port without listening for a while: dials are refused. */
+static void
+wait_deaf(struct fake_relay *relay)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+		.sin_port = htons((uint16_t)relay->port),
+		.sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (bind(fd, (struct sockaddr *)&at, len) != 0 ||
+	    getsockname(fd, (struct sockaddr *)&at, &len) != 0)
+		fake_die("can't bind");
+	relay->port = ntohs(at.sin_port);
+	say_port(relay);
+	(void)usleep((useconds_t)(relay->script.listen_after_ms * 1000));
+	(void)close(fd);
 }
 
 static int64_t
@@ -335,71 +217,160 @@ read_number(const char *text, int64_t max)
 	struct gs_err err;
 
 	if (!gs_num_parse_count(&number, text, 0, max, &err))
-		die(err.text);
+		fake_die(err.text);
 	return number;
 }
 
+/* CLOSED or NOTICE with a text to every REQ. */
 static void
-read_options(struct relay *relay, int argc, char **argv)
+refuse_all(struct fake_script *script, const char *verb, const char *text)
 {
-	static const struct option longs[] = {
-		{ "page", required_argument, NULL, 'p' },
-		{ "total", required_argument, NULL, 't' },
-		{ "port", required_argument, NULL, 'l' },
-		{ "drop-after", required_argument, NULL, 'd' },
-		{ "refuse", required_argument, NULL, 'r' },
-		{ "notice", required_argument, NULL, 'n' },
-		{ "silent", no_argument, NULL, 's' },
-		{ "ignore-until", no_argument, NULL, 'u' },
-		{ NULL, 0, NULL, 0 },
-	};
+	struct fake_rule *rule = fake_rule_add(script, FAKE_AT_REQ);
+	struct fake_action *action = fake_action_add(&rule->actions, FAKE_SEND, 1, "[\"");
+
+	gs_buf_add_str(&action->text, verb);
+	gs_buf_add_str(&action->text,
+	    strcmp(verb, "CLOSED") == 0 ? "\",\"$SUB\"," : "\",");
+	gs_json_write_string(&action->text, text, strlen(text));
+	gs_buf_add_char(&action->text, ']');
+	(void)fake_action_add(&rule->actions, FAKE_SKIP, 1, NULL);
+}
+
+static void
+drop_after(struct fake_script *script, int64_t events)
+{
+	struct fake_rule *rule = fake_rule_add(script, FAKE_AT_EVENT);
+
+	rule->nth = events + 1;
+	(void)fake_action_add(&rule->actions, FAKE_FIN, 1, NULL);
+}
+
+static void
+open_log(struct fake_relay *relay, const char *path)
+{
+	relay->log = fopen(path, "we");
+	if (relay->log == NULL)
+		fake_die("the log can't be written");
+}
+
+/* Both ends are ours, so that it never ends. */
+static void
+open_control(struct fake_relay *relay, const char *path)
+{
+	relay->control_fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (relay->control_fd < 0)
+		fake_die("the control file can't be opened");
+}
+
+static const struct option longs[] = {
+	{ "page", required_argument, NULL, 'p' },
+	{ "total", required_argument, NULL, 't' },
+	{ "port", required_argument, NULL, 'l' },
+	{ "drop-after", required_argument, NULL, 'd' },
+	{ "refuse", required_argument, NULL, 'r' },
+	{ "notice", required_argument, NULL, 'n' },
+	{ "silent", no_argument, NULL, 's' },
+	{ "ignore-until", no_argument, NULL, 'u' },
+	{ "script", required_argument, NULL, 'S' },
+	{ "log", required_argument, NULL, 'L' },
+	{ "control", required_argument, NULL, 'C' },
+	{ "cert", required_argument, NULL, 'c' },
+	{ "key", required_argument, NULL, 'k' },
+	{ "print", no_argument, NULL, 'P' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static void
+read_option(struct fake_relay *relay, struct options *options, int option)
+{
+	switch (option) {
+	case 'p':
+		relay->script.page = read_number(optarg, INT64_MAX);
+		break;
+	case 't':
+		relay->script.total = read_number(optarg, INT64_MAX);
+		break;
+	case 'l':
+		relay->port = read_number(optarg, MAX_PORT);
+		break;
+	case 'd':
+		drop_after(&relay->script, read_number(optarg, INT64_MAX - 1));
+		break;
+	case 'r':
+		refuse_all(&relay->script, "CLOSED", optarg);
+		break;
+	case 'n':
+		refuse_all(&relay->script, "NOTICE", optarg);
+		break;
+	case 's':
+		relay->script.eose_never = true;
+		break;
+	case 'u':
+		relay->script.ignores_until = true;
+		break;
+	case 'S':
+		options->script = optarg;
+		fake_script_read(relay, optarg);
+		break;
+	case 'L':
+		open_log(relay, optarg);
+		break;
+	case 'C':
+		open_control(relay, optarg);
+		break;
+	case 'c':
+		options->cert = optarg;
+		break;
+	case 'k':
+		options->key = optarg;
+		break;
+	case 'P':
+		options->prints = true;
+		break;
+	default:
+		exit(GS_EUSAGE);
+	}
+}
+
+static void
+read_options(struct fake_relay *relay, struct options *options, int argc, char **argv)
+{
 	int option;
 
-	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		switch (option) {
-		case 'p':
-			relay->page = read_number(optarg, INT64_MAX);
-			break;
-		case 't':
-			relay->total = read_number(optarg, INT64_MAX);
-			break;
-		case 'l':
-			relay->port = read_number(optarg, MAX_PORT);
-			break;
-		case 'd':
-			relay->drop_after = read_number(optarg, INT64_MAX);
-			break;
-		case 'r':
-			relay->refuse = optarg;
-			break;
-		case 'n':
-			relay->notice = optarg;
-			break;
-		case 's':
-			relay->is_silent = true;
-			break;
-		case 'u':
-			relay->ignores_until = true;
-			break;
-		default:
-			exit(GS_EUSAGE);
-		}
-	}
+	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1)
+		read_option(relay, options, option);
+	if (optind + 1 < argc || (optind == argc && options->script == NULL))
+		fake_die("usage: fakerelay [--script FILE] [--log FILE] [--control FIFO] "
+			 "[--port N] [--cert FILE --key FILE] [--print] [--page N] "
+			 "[--total N] [--drop-after N] [--refuse TEXT] [--notice TEXT] "
+			 "[--silent] [--ignore-until] [EVENTS]");
+	if (optind < argc)
+		fake_store_load(&relay->store, argv[optind]);
 }
 
 int
 main(int argc, char **argv)
 {
-	struct relay relay = { .page = INT64_MAX, .total = INT64_MAX };
-	struct lws_context *context;
+	struct fake_relay relay = {
+		.control_fd = -1, .opened_ms = -1, .began_ms = fake_now_ms()
+	};
+	struct options options = { .script = NULL };
 
-	read_options(&relay, argc, argv);
-	if (optind + 1 != argc)
-		die("usage: fakerelay [--page N] [--total N] [--port N] [--drop-after N] "
-		    "[--refuse TEXT] [--notice TEXT] [--silent] [--ignore-until] FILE");
-	load(&relay, argv[optind]);
-	context = listen_on(&relay);
-	while (lws_service(context, 0) >= 0)
+	if (sodium_init() < 0)
+		fake_die("libsodium does not start");
+	fake_script_init(&relay.script);
+	read_options(&relay, &options, argc, argv);
+	if (options.prints) {
+		fake_store_print(&relay.store);
+		return 0;
+	}
+	if (relay.script.listen_after_ms > 0)
+		wait_deaf(&relay);
+	listen_on(&relay, &options);
+	if (relay.script.listen_after_ms == 0)
+		say_port(&relay);
+	fake_later_start(&relay);
+	while (lws_service(relay.context, 0) >= 0)
 		continue;
 	return GS_EIO;
 }
