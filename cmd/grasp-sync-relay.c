@@ -421,15 +421,24 @@ static int
 read_relay(struct reader *reader)
 {
 	const struct gs_loop_ops loop_ops = { take_signal, flush_events, reader };
-	const struct gs_relay_ops relay_ops = { print_event, stop_loop, reader };
-	const struct gs_relay_options relay_options = { &reader->url,
-		reader->allow_private, reader->timeout_s * 1000 };
+	const struct gs_relay_ops relay_ops = { print_event, NULL, stop_loop, reader };
+	struct gs_relay_options relay_options = { .url = &reader->url,
+		.once = reader->once,
+		.allow_private = reader->allow_private,
+		.silence_ms = reader->timeout_s * 1000 };
+	struct gs_resolver *resolver;
 	struct gs_err err;
 	int code;
 
-	reader->loop = gs_loop_new(&loop_ops, &err);
+	reader->loop = gs_loop_new(&loop_ops, NULL, &err);
 	if (reader->loop == NULL)
 		return cli_fail(&reader->cli, &err);
+	resolver = gs_resolver_new(reader->loop, NULL, NULL, &err);
+	if (resolver == NULL) {
+		gs_loop_free(reader->loop);
+		return cli_fail(&reader->cli, &err);
+	}
+	relay_options.resolver = resolver;
 	reader->relay = gs_relay_new(reader->loop, &relay_options, &relay_ops);
 	for (size_t i = 0; i < reader->input.num; i++)
 		gs_session_add(gs_relay_session(reader->relay),
@@ -438,6 +447,7 @@ read_relay(struct reader *reader)
 	gs_loop_run(reader->loop);
 	code = conclude(reader);
 	gs_relay_free(reader->relay);
+	gs_resolver_free(resolver);
 	gs_loop_free(reader->loop);
 	return code;
 }

@@ -1,18 +1,28 @@
 /*
- * One relay, read once: name, vetted addresses, websocket, session and their timer
- * wired together.  Decides nothing that session decides.
+ * One relay, for as long as it is wanted: name, vetted addresses, websocket, NIP-11
+ * document, session and health wired together, redialled when health says so.
+ * Decides nothing that session or health decides.
  */
 #ifndef GS_RELAY_H
 #define GS_RELAY_H
 
+#include "health.h"
 #include "loop.h"
+#include "resolve.h"
 #include "session.h"
 #include "url.h"
 
+#define GS_RELAY_DIAL_MS 15000 /* from the look-up to open: DESIGN 6 */
+#define GS_RELAY_DIALS 3       /* failed in a row, and once gives up: DESIGN 2 */
+
 struct gs_relay_options {
-	const struct gs_url *url; /* copied */
-	bool allow_private; /* let the name stand for a loopback or private address */
-	int64_t silence_ms; /* GS_SESSION_SILENCE_MS */
+	const struct gs_url *url;     /* copied */
+	struct gs_resolver *resolver; /* borrowed; NULL: a proxy looks names up */
+	bool once;		      /* ends with the session, or when dials fail */
+	bool allow_private, is_insecure;
+	int64_t silence_ms;	    /* GS_SESSION_SILENCE_MS */
+	int64_t max_backoff_ms;	    /* caps every wait; 0: not */
+	const struct gs_auth *auth; /* who we are; NULL: nobody.  Borrowed. */
 };
 
 /* What kept the reading from being complete, besides what the filters' reports say. */
@@ -24,8 +34,10 @@ struct gs_relay_fault {
 };
 
 struct gs_relay_ops {
-	/* A verified event, each id once; valid during the call, which may block. */
+	/* A verified event, each id once; valid during the call. */
 	void (*event)(const struct gs_event *event, void *arg);
+	/* Its state is another one: see the functions below.  May be NULL. */
+	void (*changed)(void *arg);
 	/* It is over.  To be freed only after gs_loop_run has returned. */
 	void (*ended)(void *arg);
 	void *arg;
@@ -38,12 +50,21 @@ void gs_relay_free(struct gs_relay *relay); /* before its loop; hangs up, tells 
 
 /* The session, to add filters before gs_relay_dial and to read reports. */
 struct gs_session *gs_relay_session(struct gs_relay *relay);
-/* Looks the name up, which blocks: before gs_loop_run.  May call ended at once. */
+/* Once: begins to dial, from within the loop or before it runs. */
 void gs_relay_dial(struct gs_relay *relay);
 /* Hangs up; ended follows at once. */
 void gs_relay_stop(struct gs_relay *relay);
+/* Nothing is read from the relay until it is resumed, wherever it is. */
+void gs_relay_pause(struct gs_relay *relay);
+void gs_relay_resume(struct gs_relay *relay);
+
+bool gs_relay_is_open(const struct gs_relay *relay);
+/* How long until it is dialled; -1: it is open, being dialled, or over. */
+int64_t gs_relay_wait_ms(const struct gs_relay *relay);
+enum gs_health_status gs_relay_status(const struct gs_relay *relay);
+/* The last one. */
 const struct gs_relay_fault *gs_relay_fault(const struct gs_relay *relay);
 /* What an exit code says of filter i; GS_OK: complete. */
-enum gs_code gs_relay_code(const struct gs_relay *relay, size_t i);
+enum gs_code gs_relay_code(struct gs_relay *relay, size_t i);
 
 #endif

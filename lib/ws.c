@@ -6,44 +6,74 @@
  */
 #include "ws.h"
 
+#include <libwebsockets.h>
 #include <openssl/x509_vfy.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock.h"
 #include "mem.h"
+#include "num.h"
 
-#define PING_S 30   /* DESIGN 6 */
-#define PONG_S 30   /* DESIGN 6 */
-#define GOODBYE_S 3 /* for a peer that takes no close frame */
+#define PING_S 30      /* DESIGN 6 */
+#define PONG_S 30      /* DESIGN 6 */
+#define GOODBYE_S 3    /* for a peer that takes no close frame */
+#define ALIVE_MS 10000 /* while we do not read we can't see pongs: confirmed so often */
+#define SLACK_MS 1000  /* of libwebsockets' timeouts */
 #define SWITCHING_PROTOCOLS 101
-#define NAME_BYTES 127 /* of a host that libwebsockets can check in a certificate */
-#define HOST_BYTES (GS_URL_BYTES + 16) /* with brackets and port */
+#define MAX_RETRY_AFTER_S (366 * 24 * 3600)
+#define HTTP_DATE_BYTES 64
 
 enum stage {
-	STAGE_DIALLING,
+	STAGE_CONNECTING, /* TCP */
+	STAGE_SECURING,	  /* a proxy, TLS */
+	STAGE_ASKING,	  /* for the upgrade */
 	STAGE_OPEN,
 	STAGE_CLOSING, /* we want it to end */
 };
 
 struct gs_ws {
+	struct gs_dial_owner owner; /* first */
 	struct gs_ws_ops ops;
 	struct lws *wsi;
 	enum stage stage;
-	bool is_dialling_now; /* within lws_client_connect_via_info */
+	bool is_dialling_now; /* within gs_dial_start */
+	bool is_tls, has_proxy, is_paused;
 	struct gs_ws_end end; /* name[0] != 0: known */
 	int x509_error;
-	int64_t dialled_ms;
-	struct gs_buf message; /* reassembled */
-	struct gs_buf frame;   /* LWS_PRE bytes, then what is sent */
-	bool is_tls;
+	int64_t stage_ms; /* when the stage began, in STAGE_OPEN the last life sign */
+	struct gs_timer *timer; /* connecting: its end; paused: the next life sign */
+	struct gs_buf message;	/* reassembled */
+	struct gs_buf frame;	/* LWS_PRE bytes, then what is sent */
 };
 
 static const lws_retry_bo_t keepalive = {
 	.secs_since_valid_ping = PING_S,
 	.secs_since_valid_hangup = PING_S + PONG_S,
 };
+
+static int64_t
+now_ms(void)
+{
+	return gs_clock_now().mono_ms;
+}
+
+/* Once it shall end it does not get any further. */
+static void
+enter_stage(struct gs_ws *ws, enum stage stage)
+{
+	if (ws->stage != STAGE_CLOSING)
+		ws->stage = stage;
+	ws->stage_ms = now_ms();
+}
+
+static bool
+is_overdue(const struct gs_ws *ws, int64_t limit_s)
+{
+	return now_ms() - ws->stage_ms >= limit_s * 1000 - SLACK_MS;
+}
 
 static void
 set_end(struct gs_ws_end *end, enum gs_code code, const char *name)
@@ -80,6 +110,7 @@ code_of_status(unsigned status)
 	return GS_EPROTOCOL;
 }
 
+/* Only libwebsockets' own texts are compared, never a peer's. */
 static bool
 has_beginning(const char *text, size_t len, const char *beginning)
 {
@@ -88,30 +119,51 @@ has_beginning(const char *text, size_t len, const char *beginning)
 	return text != NULL && len >= wanted && memcmp(text, beginning, wanted) == 0;
 }
 
-/* The same text stands for a refusal at once and for a host that does not answer. */
+/* Without an HTTP answer the stage says most. */
 static void
-note_unreachable(struct gs_ws *ws)
+note_stage(struct gs_ws *ws, const char *text, size_t len)
 {
-	int64_t took_ms = gs_clock_now().mono_ms - ws->dialled_ms;
+	bool is_late = is_overdue(ws, GS_LOOP_STAGE_S);
 
-	ws->end.is_tcp_failed = true;
-	set_end(&ws->end, GS_EUNAVAILABLE,
-	    took_ms >= (GS_WS_STAGE_S - 1) * 1000 ? "timeout" : "refused");
-}
-
-/* Before any HTTP answer there is only a text of libwebsockets. */
-static void
-note_text(struct gs_ws *ws, const char *text, size_t len)
-{
-	if (has_beginning(text, len, "Unable to connect"))
-		note_unreachable(ws);
-	else if (has_beginning(text, len, "Timed out") ||
-	    has_beginning(text, len, "closed before established"))
+	ws->end.is_tcp_failed = ws->stage == STAGE_CONNECTING;
+	if (is_late)
 		set_end(&ws->end, GS_EUNAVAILABLE, "timeout");
-	else if (ws->is_tls)
+	else if (ws->stage == STAGE_CONNECTING)
+		set_end(&ws->end, GS_EUNAVAILABLE, "refused");
+	else if (ws->has_proxy && has_beginning(text, len, "proxy"))
+		set_end(&ws->end, GS_EUNAVAILABLE, "proxy");
+	else if (ws->stage == STAGE_SECURING && ws->is_tls)
 		set_end(&ws->end, GS_EUNAVAILABLE, "tls");
 	else
 		set_end(&ws->end, GS_EPROTOCOL, "not-websocket");
+}
+
+static int64_t
+parse_http_date(const char *text)
+{
+	struct tm date;
+	int64_t in_s;
+
+	memset(&date, 0, sizeof(date));
+	if (strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &date) == NULL)
+		return 0;
+	in_s = (int64_t)timegm(&date) - gs_clock_now().wall_s;
+	return in_s > 0 && in_s <= MAX_RETRY_AFTER_S ? in_s : 0;
+}
+
+/* Seconds, or a date. */
+static int64_t
+read_retry_after(struct lws *wsi)
+{
+	char text[HTTP_DATE_BYTES];
+	int len = lws_hdr_copy(wsi, text, sizeof(text), WSI_TOKEN_HTTP_RETRY_AFTER);
+	int64_t in_s;
+
+	if (len <= 0)
+		return 0;
+	return gs_num_parse(&in_s, text, (size_t)len, MAX_RETRY_AFTER_S)
+	    ? in_s
+	    : parse_http_date(text);
 }
 
 static void
@@ -121,6 +173,7 @@ note_status(struct gs_ws *ws, unsigned status)
 
 	if (status != SWITCHING_PROTOCOLS)
 		(void)snprintf(name, sizeof(name), "http-%u", status % 1000);
+	ws->end.retry_after_s = read_retry_after(ws->wsi);
 	set_end(&ws->end, code_of_status(status), name);
 }
 
@@ -128,7 +181,8 @@ note_status(struct gs_ws *ws, unsigned status)
 static void
 note_failure(struct gs_ws *ws, const char *text, size_t len)
 {
-	unsigned status = lws_http_client_http_response(ws->wsi);
+	unsigned status =
+	    ws->stage == STAGE_ASKING ? lws_http_client_http_response(ws->wsi) : 0;
 
 	if (ws->x509_error != X509_V_OK)
 		set_end(&ws->end, GS_EUNAVAILABLE,
@@ -136,16 +190,15 @@ note_failure(struct gs_ws *ws, const char *text, size_t len)
 	else if (status != 0)
 		note_status(ws, status);
 	else
-		note_text(ws, text, len);
+		note_stage(ws, text, len);
 }
 
 static void
-note_certificate(struct lws *wsi, X509_STORE_CTX *store, size_t preverify_ok)
+note_certificate(struct gs_dial_owner *owner, int error)
 {
-	struct gs_ws *ws = lws_get_opaque_user_data(wsi);
+	struct gs_ws *ws = (struct gs_ws *)owner;
 
-	if (ws != NULL && preverify_ok == 0)
-		ws->x509_error = X509_STORE_CTX_get_error(store);
+	ws->x509_error = error;
 }
 
 static void
@@ -158,6 +211,15 @@ note_peer_close(struct gs_ws *ws, const unsigned char *in, size_t len)
 	set_end(&ws->end, GS_EINCOMPLETE, ws->end.close_code != 0 ? name : "closed");
 }
 
+static void
+free_ws(struct gs_ws *ws)
+{
+	gs_timer_free(ws->timer);
+	gs_buf_fini(&ws->message);
+	gs_buf_fini(&ws->frame);
+	free(ws);
+}
+
 /*
  * The one end of every connection.  Also of those that libwebsockets reports in no
  * other way: a server that takes the connection and never answers the upgrade.
@@ -168,23 +230,46 @@ end_ws(struct gs_ws *ws)
 	struct gs_ws_ops ops = ws->ops;
 	struct gs_ws_end end;
 
-	if (ws->stage == STAGE_DIALLING)
-		set_end(&ws->end, GS_EUNAVAILABLE, "timeout");
+	if (ws->stage < STAGE_OPEN)
+		note_stage(ws, NULL, 0);
+	else if (ws->stage == STAGE_OPEN && is_overdue(ws, PING_S + PONG_S))
+		set_end(&ws->end, GS_EINCOMPLETE, "timeout");
 	set_end(&ws->end, ws->stage == STAGE_CLOSING ? GS_OK : GS_EINCOMPLETE, "closed");
 	end = ws->end;
-	gs_buf_fini(&ws->message);
-	gs_buf_fini(&ws->frame);
-	free(ws);
+	free_ws(ws);
 	if (ops.ended != NULL)
 		ops.ended(&end, ops.arg);
 }
 
-static void
+static int
 open_ws(struct gs_ws *ws)
 {
-	ws->stage = STAGE_OPEN;
+	gs_timer_stop(ws->timer);
+	enter_stage(ws, STAGE_OPEN);
+	if (ws->stage != STAGE_OPEN)
+		return -1;
 	ws->end.was_open = true;
 	ws->ops.opened(ws->ops.arg);
+	return 0;
+}
+
+/* By itself libwebsockets only counts a pong as life. */
+static void
+confirm_life(struct gs_ws *ws)
+{
+	if (ws->stage == STAGE_OPEN)
+		ws->stage_ms = now_ms();
+	lws_validity_confirmed(ws->wsi);
+}
+
+static int
+take_pong(struct gs_ws *ws)
+{
+	if (ws->stage != STAGE_OPEN)
+		return 0;
+	ws->stage_ms = now_ms();
+	ws->ops.pong(ws->ops.arg);
+	return 0;
 }
 
 /*
@@ -212,8 +297,7 @@ receive_piece(struct gs_ws *ws, const char *in, size_t len)
 	if (!lws_is_final_fragment(ws->wsi) || lws_remaining_packet_payload(ws->wsi) != 0)
 		return 0;
 	ws->ops.message(ws->message.data, ws->message.len, ws->ops.arg);
-	/* By itself only a pong counts as life; and taking the message may have been slow. */
-	lws_validity_confirmed(ws->wsi);
+	confirm_life(ws);
 	return 0;
 }
 
@@ -238,26 +322,25 @@ send_frame(struct gs_ws *ws)
 	return 0;
 }
 
-int
-gs_ws_serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
-    size_t len)
+static int
+serve(struct gs_dial_owner *owner, struct lws *wsi, enum lws_callback_reasons reason,
+    void *in, size_t len)
 {
-	struct gs_ws *ws;
+	struct gs_ws *ws = (struct gs_ws *)owner;
 
-	/* Here wsi may be any connection of the context, and user is OpenSSL's. */
-	if (reason == LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION) {
-		note_certificate(wsi, user, len);
-		return 0;
-	}
-	ws = wsi != NULL ? lws_get_opaque_user_data(wsi) : NULL;
-	if (ws == NULL)
-		return 0;
 	ws->wsi = wsi;
-	switch ((int)
-		reason) { /* an enum of libwebsockets: what we do not name is let be */
-	case LWS_CALLBACK_CLIENT_ESTABLISHED:
-		open_ws(ws);
+	switch (reason) { /* libwebsockets' reasons, of which most are nothing to us */
+	case LWS_CALLBACK_WSI_CREATE: /* TCP is there */
+		gs_timer_stop(ws->timer);
+		enter_stage(ws, STAGE_SECURING);
 		return 0;
+	case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+		enter_stage(ws, STAGE_ASKING);
+		return gs_dial_add_headers(wsi, in, len, NULL);
+	case LWS_CALLBACK_CLIENT_RECEIVE_PONG:
+		return take_pong(ws);
+	case LWS_CALLBACK_CLIENT_ESTABLISHED:
+		return open_ws(ws);
 	case LWS_CALLBACK_CLIENT_RECEIVE:
 		return receive_piece(ws, in, len);
 	case LWS_CALLBACK_CLIENT_WRITEABLE:
@@ -279,78 +362,62 @@ gs_ws_serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, void 
 	}
 }
 
-/* "name", or "name:port" where the port is not the default one; IPv6 in brackets. */
-static void
-write_host(char host[static HOST_BYTES], const struct gs_url *url)
-{
-	bool is_v6 = strchr(url->host, ':') != NULL;
-	size_t len = (size_t)snprintf(host, HOST_BYTES, "%s%s%s", is_v6 ? "[" : "",
-	    url->host, is_v6 ? "]" : "");
+static const struct gs_dial_kind kind = { NULL, &keepalive, serve, note_certificate };
 
-	if (url->port != (url->tls ? 443 : 80))
-		(void)snprintf(host + len, HOST_BYTES - len, ":%u", (unsigned)url->port);
+/* While connecting that took too long; while paused it tells libwebsockets to wait. */
+static void
+take_time(void *arg)
+{
+	struct gs_ws *ws = arg;
+
+	if (ws->stage == STAGE_CONNECTING) {
+		ws->end.is_tcp_failed = true;
+		gs_ws_expire(ws);
+	} else if (ws->stage == STAGE_OPEN && ws->is_paused) {
+		confirm_life(ws);
+		gs_timer_set(ws->timer, ALIVE_MS);
+	}
 }
 
 static bool
-connect_ws(struct gs_ws *ws, struct gs_loop *loop, const struct gs_url *url,
-    const char *address)
+connect_ws(struct gs_ws *ws, struct gs_loop *loop, const struct gs_dial *dial)
 {
-	struct lws_client_connect_info info;
-	char host[HOST_BYTES];
-	char path[GS_URL_BYTES + 2];
-
-	write_host(host, url);
-	(void)snprintf(path, sizeof(path), "%s%s", url->path[0] == '/' ? "" : "/",
-	    url->path);
-	memset(&info, 0, sizeof(info));
-	info.context = gs_loop_context(loop);
-	info.vhost = gs_loop_vhost(loop);
-	info.address = address;
-	info.port = url->port;
-	info.host = host;
-	info.path = path;
-	info.ssl_connection =
-	    LCCSCF_HTTP_NO_FOLLOW_REDIRECT | (url->tls ? LCCSCF_USE_SSL : 0);
-	info.alpn = "http/1.1";
-	info.local_protocol_name = GS_WS_PROTOCOL;
-	info.opaque_user_data = ws;
-	info.retry_and_idle_policy = &keepalive;
 	ws->is_dialling_now = true;
-	ws->wsi = lws_client_connect_via_info(&info);
-	if (ws->wsi == NULL)
-		return false;
+	ws->wsi = gs_dial_start(loop, dial, &ws->owner);
 	ws->is_dialling_now = false;
-	return true;
+	return ws->wsi != NULL;
 }
 
 struct gs_ws *
-gs_ws_dial(struct gs_loop *loop, const struct gs_url *url, const char *address,
+gs_ws_dial(struct gs_loop *loop, const struct gs_dial *dial, int64_t connect_ms,
     const struct gs_ws_ops *ops, struct gs_ws_end *end)
 {
-	bool is_v6 = strchr(url->host, ':') != NULL;
 	struct gs_ws *ws;
 
 	*end = (struct gs_ws_end){ .code = GS_OK };
-	/* libwebsockets cuts the name to check at 127 bytes and at the first colon. */
-	if (url->tls && (is_v6 || strlen(url->host) > NAME_BYTES)) {
+	if (gs_dial_is_uncheckable(dial->url)) {
+		end->is_lasting = true;
 		set_end(end, GS_EUNAVAILABLE, "tls-name");
 		return NULL;
 	}
 	ws = gs_mem_new(sizeof(*ws));
+	ws->owner.kind = &kind;
 	ws->ops = *ops;
-	ws->is_tls = url->tls;
-	ws->dialled_ms = gs_clock_now().mono_ms;
+	ws->is_tls = dial->url->tls;
+	ws->has_proxy = gs_loop_has_proxy(loop);
+	ws->timer = gs_timer_new(loop, take_time, ws);
+	enter_stage(ws, STAGE_CONNECTING);
 	ws->frame.len =
 	    (size_t)(gs_buf_room(&ws->frame, LWS_PRE) - ws->frame.data) + LWS_PRE;
 	memset(ws->frame.data, 0, LWS_PRE + 1);
-	if (connect_ws(ws, loop, url, address))
+	gs_timer_set(ws->timer, connect_ms);
+	if (connect_ws(ws, loop, dial))
 		return ws;
 	/* NULL comes with or without an earlier callback. */
-	set_end(&ws->end, GS_EUNAVAILABLE, "refused");
+	note_stage(ws, NULL, 0);
 	ws->end.is_tcp_failed = true;
 	*end = ws->end;
-	gs_buf_fini(&ws->frame);
-	free(ws);
+	free_ws(ws);
 	return NULL;
 }
 
@@ -362,26 +429,65 @@ gs_ws_want_write(struct gs_ws *ws)
 }
 
 void
+gs_ws_pause(struct gs_ws *ws)
+{
+	if (ws->stage != STAGE_OPEN || ws->is_paused)
+		return;
+	ws->is_paused = true;
+	lws_rx_flow_control(ws->wsi, 0);
+	gs_timer_set(ws->timer, ALIVE_MS);
+}
+
+void
+gs_ws_resume(struct gs_ws *ws)
+{
+	if (ws->stage != STAGE_OPEN || !ws->is_paused)
+		return;
+	ws->is_paused = false;
+	gs_timer_stop(ws->timer);
+	confirm_life(ws);
+	lws_rx_flow_control(ws->wsi, 1);
+}
+
+/* Without a wsi it is within gs_dial_start, or being destroyed: it ends by itself. */
+static void
+kill_ws(struct gs_ws *ws)
+{
+	if (ws->wsi != NULL)
+		lws_set_timeout(ws->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+}
+
+void
 gs_ws_close(struct gs_ws *ws)
 {
 	bool was_open = ws->stage == STAGE_OPEN;
 
+	gs_timer_stop(ws->timer);
 	ws->stage = STAGE_CLOSING;
-	if (ws->wsi == NULL)
+	if (!was_open || ws->wsi == NULL) {
+		kill_ws(ws);
 		return;
-	if (was_open) {
-		lws_callback_on_writable(ws->wsi);
-		lws_set_timeout(ws->wsi, PENDING_TIMEOUT_CLOSE_SEND, GOODBYE_S);
-	} else {
-		lws_set_timeout(ws->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
 	}
+	/* Else the relay's goodbye would not be read. */
+	lws_rx_flow_control(ws->wsi, 1);
+	lws_callback_on_writable(ws->wsi);
+	lws_set_timeout(ws->wsi, PENDING_TIMEOUT_CLOSE_SEND, GOODBYE_S);
+}
+
+void
+gs_ws_expire(struct gs_ws *ws)
+{
+	set_end(&ws->end, GS_EUNAVAILABLE, "timeout");
+	kill_ws(ws);
 }
 
 void
 gs_ws_free(struct gs_ws *ws)
 {
+	if (ws == NULL)
+		return;
 	ws->ops.ended = NULL;
 	ws->stage = STAGE_CLOSING;
-	if (ws->wsi != NULL)
-		lws_set_timeout(ws->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+	gs_timer_stop(ws->timer);
+	kill_ws(ws);
 }
