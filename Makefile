@@ -61,11 +61,11 @@ CMDS     := $(patsubst cmd/%.c,%,$(sort $(wildcard cmd/grasp-sync*.c)))
 BINS     := $(addprefix $(OUT)/bin/,$(CMDS))
 
 # Of the tests' files, those with a main become programs; the rest are parts of them.
-TEST_SRCS := $(sort $(wildcard tests/unit/*.c tests/tools/*.c tests/relay/*.c tests/fuzz/*.c))
+TEST_SRCS := $(sort $(wildcard $(addprefix tests/,$(addsuffix /*.c,unit tools relay sim fuzz))))
 WITH_MAIN := $(shell grep -lE '^(int )?(main|LLVMFuzzerTestOneInput)\>' $(TEST_SRCS) /dev/null)
 UNITS     := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(filter tests/unit/%,$(WITH_MAIN)))
 TOOLS     := $(addprefix $(OUT)/tools/,$(notdir $(basename \
-	     $(filter tests/tools/% tests/relay/%,$(WITH_MAIN)))))
+	     $(filter tests/tools/% tests/relay/% tests/sim/%,$(WITH_MAIN)))))
 FUZZERS   := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(filter tests/fuzz/%,$(WITH_MAIN)))
 PARTS     := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(WITH_MAIN),$(TEST_SRCS)))
 PARTS_LIB := $(OUT)/lib/libparts.a
@@ -128,6 +128,10 @@ $(OUT)/tools/%: $(OUT)/obj/tests/tools/%.o $(PARTS_LIB) $(STATIC)
 	$(LINK) -lm
 
 $(OUT)/tools/%: $(OUT)/obj/tests/relay/%.o $(PARTS_LIB) $(STATIC)
+	@mkdir -p $(@D)
+	$(LINK)
+
+$(OUT)/tools/%: $(OUT)/obj/tests/sim/%.o $(PARTS_LIB) $(STATIC)
 	@mkdir -p $(@D)
 	$(LINK)
 

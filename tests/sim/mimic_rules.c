@@ -1,0 +1,154 @@
+/* A relay that is played in memory: what the client may send, and what is refused. */
+#include <string.h>
+
+#include "map.h"
+#include "mimic_private.h"
+
+/* Beyond these, told or not, a client that was told nothing must not go: DESIGN 3. */
+static const struct mimic_limits defaults = {
+	.subs = 10, .filters = 10, .bytes = 60 * 1024, .limit = 500, .name = 64
+};
+
+static bool
+is_over(size_t value, size_t limit)
+{
+	return limit > 0 && value > limit;
+}
+
+static size_t
+highest_limit(const struct asked *asked)
+{
+	size_t highest = 0;
+
+	for (size_t i = 0; i < asked->num_filters; i++)
+		if (asked->filters[i].limit > (int64_t)highest)
+			highest = (size_t)asked->filters[i].limit;
+	return highest;
+}
+
+static bool
+asks_for_letter(const struct asked *asked, char letter)
+{
+	for (size_t i = 0; letter != '\0' && i < asked->num_filters; i++)
+		for (size_t j = 0; j < asked->filters[i].num_lists; j++)
+			if (asked->filters[i].lists[j].what == letter)
+				return true;
+	return false;
+}
+
+/* The relay's own word counts, else what is safe with any. */
+static size_t
+allowed(size_t stated, size_t safe)
+{
+	return stated > 0 ? stated : safe;
+}
+
+static void
+check_limits(struct mimic *mimic, const struct asked *asked, const char *text, size_t len)
+{
+	const struct mimic_limits *stated = &mimic->ways.stated;
+
+	if (mimic->num_subs + 1 > allowed(stated->subs, defaults.subs))
+		mimic_complain(mimic, "too many subscriptions", text, len);
+	if (asked->num_filters > allowed(stated->filters, defaults.filters))
+		mimic_complain(mimic, "too many filters", text, len);
+	if (asked->bytes > allowed(stated->bytes, defaults.bytes))
+		mimic_complain(mimic, "message too long", text, len);
+	if (highest_limit(asked) > allowed(stated->limit, defaults.limit))
+		mimic_complain(mimic, "limit too high", text, len);
+	if (strlen(asked->name) > allowed(stated->name, defaults.name))
+		mimic_complain(mimic, "name too long", text, len);
+}
+
+/* Each reason to refuse, in the order in which relays look. */
+static const struct mimic_refusal *
+find_refusal(struct mimic *mimic, const struct asked *asked)
+{
+	const struct mimic_ways *ways = &mimic->ways;
+
+	if (is_over(asked->bytes, ways->limits.bytes))
+		return &ways->over_bytes;
+	if (is_over(strlen(asked->name), ways->limits.name))
+		return &ways->over_name;
+	if (is_over(asked->num_filters, ways->limits.filters))
+		return &ways->over_filters;
+	if (is_over(highest_limit(asked), ways->limits.limit))
+		return &ways->over_limit;
+	if (is_over(mimic->num_subs + 1, ways->limits.subs))
+		return &ways->over_subs;
+	if (asks_for_letter(asked, ways->refuse_letter))
+		return &ways->refusal_for_good;
+	if (ways->refuse_every > 0 && mimic->num_reqs % ways->refuse_every == 0)
+		return &ways->refusal;
+	return NULL;
+}
+
+static void
+refuse(struct mimic *mimic, const struct asked *asked,
+    const struct mimic_refusal *refusal, int64_t now_ms)
+{
+	struct mimic_out out = {
+		.due_ms = now_ms + mimic->ways.frame_ms,
+		.what = refusal->is_notice ? MIMIC_NOTICE : MIMIC_CLOSED,
+		.text = refusal->text,
+	};
+
+	memcpy(out.name, asked->name, sizeof(out.name));
+	if (refusal->text != NULL)
+		mimic_send(mimic, out);
+}
+
+/* Keeps asked, or ends it. */
+static void
+take_req(struct mimic *mimic, struct asked *asked, const char *text, size_t len,
+    int64_t now_ms)
+{
+	struct gs_str name = gs_str_of(asked->name);
+	const struct mimic_refusal *refusal;
+
+	mimic->num_reqs++;
+	if (gs_map_find(mimic->names, name) != NULL)
+		mimic_complain(mimic, "name used again", text, len);
+	(void)gs_map_add(mimic->names, name);
+	check_limits(mimic, asked, text, len);
+	refusal = find_refusal(mimic, asked);
+	if (refusal != NULL || mimic->num_subs == MIMIC_SUBS) {
+		if (refusal != NULL)
+			refuse(mimic, asked, refusal, now_ms);
+		asked_fini(asked);
+		return;
+	}
+	mimic->subs[mimic->num_subs].asked = *asked;
+	mimic_answer(mimic, &mimic->subs[mimic->num_subs++], now_ms);
+}
+
+void
+mimic_take(struct mimic *mimic, const char *text, size_t len, int64_t now_ms)
+{
+	struct mimic_sub *sub;
+	struct asked asked;
+	const char *why = asked_parse(&asked, text, len);
+
+	if (!mimic->is_connected)
+		why = "a frame without a connection";
+	if (why != NULL) {
+		mimic_complain(mimic, why, text, len);
+		asked_fini(&asked);
+		return;
+	}
+	switch (asked.verb) {
+	case ASKED_REQ:
+		take_req(mimic, &asked, text, len, now_ms);
+		break;
+	case ASKED_CLOSE:
+		if (gs_map_find(mimic->names, gs_str_of(asked.name)) == NULL)
+			mimic_complain(mimic, "CLOSE of what never was", text, len);
+		sub = mimic_find_sub(mimic, asked.name);
+		if (sub != NULL)
+			mimic_end_sub(mimic, sub);
+		break;
+	case ASKED_AUTH:
+		mimic_complain(mimic, "AUTH without a challenge", text, len);
+		break;
+	}
+}
