@@ -7,15 +7,16 @@
 #define GS_HISTORY_H
 
 #include "filter.h"
+#include "limits.h"
 
 #define GS_HISTORY_LIMIT 500 /* events that we ask for at a time; relays may give less */
 #define GS_HISTORY_MIN_PAGE 20	      /* no relay cuts its answers shorter: DESIGN 3 */
 #define GS_HISTORY_FRAMES 1000000     /* of one filter; beyond: GS_END_CAP (DESIGN 6) */
-#define GS_HISTORY_FILTERS 10	      /* a REQ */
-#define GS_HISTORY_BYTES (60u * 1024) /* of a REQ */
+#define GS_HISTORY_FILTERS 20	      /* a REQ, whatever the relay would take */
+#define GS_HISTORY_BYTES (60u * 1024) /* of a REQ that a relay takes untold */
 
 enum gs_end {
-	GS_END_NONE,	     /* still being read */
+	GS_END_NONE,	     /* still being read, or not yet */
 	GS_END_FINISHED,     /* everything is here, proven: the only complete end */
 	GS_END_CAP,	     /* over GS_HISTORY_FRAMES */
 	GS_END_CLOSED,	     /* the relay refused; reason says why */
@@ -41,30 +42,39 @@ struct gs_history_report {
 
 /*
  * May the whole reading of these filters be trusted to be all that the relay has?
- * Each filter for itself: report.end == GS_END_FINISHED.
+ * Each filter for itself: report.end == GS_END_FINISHED.  limits is borrowed and may
+ * change between two calls: what is too long for it is asked for in pieces, of which
+ * the report is the sum (an event that two pieces bring counts for both).
  */
 struct gs_history;
-struct gs_history *gs_history_new(void);
+struct gs_history *gs_history_new(const struct gs_limits *limits);
 void gs_history_free(struct gs_history *history);
 
 /*
  * Takes the filter (*filter is empty afterwards).  Its limit, if any, is how many of
- * the newest are wanted.  Its JSON should be well under GS_HISTORY_BYTES.
+ * the newest are wanted.  It is read only when gs_history_read says so.
  */
 void gs_history_add(struct gs_history *history, struct gs_filter *filter);
+/*
+ * Begins to read filter i, from since_s on (-1: all of it), with a new report; never
+ * while it is being read.
+ */
+void gs_history_read(struct gs_history *history, size_t i, int64_t since_s);
+/* Takes the next filter out of those whose reading ended; false: none. */
+bool gs_history_next_ended(struct gs_history *history, size_t *i);
 
 size_t gs_history_count(const struct gs_history *history);
 const struct gs_history_report *gs_history_get(const struct gs_history *history,
     size_t i);
 const struct gs_filter *gs_history_filter(const struct gs_history *history, size_t i);
-bool gs_history_is_done(const struct gs_history *history); /* every filter has its end */
+size_t gs_history_num_left(const struct gs_history *history); /* that are being read */
 
 /* Adds the report of filter i as JSON members, without the braces. */
 void gs_history_write(const struct gs_history *history, size_t i, struct gs_buf *buf);
 /* Adds "finished", "closed:<reason>" and so on. */
 void gs_history_write_end(const struct gs_history_report *report, struct gs_buf *buf);
 
-/* --- one page: asked, then events, then one of eose, split, fail --- */
+/* --- a page: asked, then events, then one of eose, retract, split, fail --- */
 
 /* One REQ and its filters; the history's, invalid once it was answered. */
 struct gs_request;
@@ -72,6 +82,12 @@ struct gs_request;
 /* The next page to ask for under this name: adds the REQ to frame; NULL: none now. */
 struct gs_request *gs_history_ask(struct gs_history *history, const char *sub,
     struct gs_buf *frame);
+
+/* Its filters, by number. */
+size_t gs_request_count(const struct gs_request *request);
+size_t gs_request_item(const struct gs_request *request, size_t at);
+/* The highest limit that its filters were asked with. */
+int64_t gs_request_limit(const struct gs_request *request);
 
 /* What an event is to a request; one bit a filter. */
 struct gs_fit {
@@ -96,12 +112,14 @@ bool gs_history_is_shared(const struct gs_request *request); /* has several filt
 
 void gs_history_eose(struct gs_history *history, struct gs_request *request,
     bool is_finish);
+/* No answer is awaited any more: the same page is asked for again. */
+void gs_history_retract(struct gs_request *request);
 /* Refused as a whole: asks for each filter alone.  Not for a request of one filter. */
 void gs_history_split(struct gs_history *history, struct gs_request *request);
 /* Ends its filters; reason (raw bytes of the relay) is for GS_END_CLOSED. */
 void gs_history_fail(struct gs_history *history, struct gs_request *request,
     enum gs_end end, struct gs_str reason);
-/* Ends every filter that has no end yet.  All requests are invalid afterwards. */
+/* Ends every filter without an end.  All requests are invalid afterwards. */
 void gs_history_abort(struct gs_history *history, enum gs_end end);
 
 #endif

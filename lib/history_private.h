@@ -11,6 +11,7 @@ struct gs_reading_page {
 	uint64_t own;	  /* events among them that match no other filter of the REQ */
 	uint64_t fresh;	  /* events among them, first seen in this reading */
 	int64_t oldest_own, last_own; /* dates; -1: none */
+	int64_t limit;		      /* that was asked with */
 	bool is_outside;	      /* a frame lay outside the window */
 	bool is_disordered;	      /* an own frame was newer than the one before */
 };
@@ -21,12 +22,28 @@ struct gs_reading_part {
 	struct gs_filter_tag *tags;
 };
 
-struct gs_reading {
-	struct gs_history_report report;
+/* What is told of one filter; its reading may be in pieces. */
+struct gs_history_item {
+	size_t number;
 	struct gs_filter filter; /* as it was given */
+	struct gs_history_report report;
+	size_t num_pieces; /* that are being read */
+	enum gs_end worst; /* of those that were */
+};
+
+struct gs_reading {
+	struct gs_history_item *item;
+	struct gs_filter filter;    /* a view into the item's, with our own since */
+	struct gs_filter_tag *tags; /* of a piece, else NULL */
+	const struct gs_limits *limits;
+	struct gs_reading *next; /* of those that wait for a request */
+	enum gs_end end;
+	char *reason; /* GS_END_CLOSED */
+
 	int64_t until; /* cursor, inclusive; -1: none yet.  All above it was seen. */
-	struct gs_map *seen; /* id -> struct seen; those that may come again */
-	size_t prune_at;     /* so many of them: let go of what can't come again */
+	struct gs_map *seen;	 /* id -> struct seen; those that may come again */
+	size_t prune_at;	 /* so many of them: let go of what can't come again */
+	uint64_t fresh, invalid; /* as in the report, of this piece */
 	uint64_t page_number;
 	struct gs_reading_page page;
 
@@ -37,6 +54,34 @@ struct gs_reading {
 	bool is_doubtful; /* stepped below a second that may be cut: is there more? */
 	bool has_loss;
 };
+
+/* One REQ. */
+struct gs_request {
+	struct gs_reading *readings[GS_HISTORY_FILTERS];
+	size_t num;
+	bool is_asked;	  /* waiting for its answer */
+	uint64_t frames;  /* of the page, all that came */
+	uint64_t matched; /* events of the page that fitted a filter */
+};
+
+struct gs_history {
+	const struct gs_limits *limits;
+	struct gs_history_item **items;
+	size_t num, cap;
+	size_t left;			 /* items that are being read */
+	struct gs_reading *first, *last; /* wait for a request */
+	size_t *ended;			 /* items, not yet told */
+	size_t num_ended, cap_ended;
+	struct gs_request **requests;
+	size_t num_requests, cap_requests;
+	uint64_t longest, longest_one; /* see struct gs_reading_answer */
+};
+
+/* Puts a reading behind those that wait for a request. */
+void gs_history_queue(struct gs_history *history, struct gs_reading *reading);
+/* Takes a reading that has its end: tells its item and frees it. */
+void gs_history_settle(struct gs_history *history, struct gs_reading *reading);
+void gs_history_drop_request(struct gs_history *history, struct gs_request *request);
 
 /* What is known of the relay's answers when a page is judged. */
 struct gs_reading_answer {
@@ -55,8 +100,12 @@ enum gs_reading_next {
 	GS_READING_ENDED,
 };
 
-void gs_reading_init(struct gs_reading *reading, struct gs_filter *takes);
-void gs_reading_fini(struct gs_reading *reading);
+/* since_s: -1, or older than that is not wanted.  item and limits are borrowed. */
+struct gs_reading *gs_reading_new(struct gs_history_item *item, int64_t since_s,
+    const struct gs_limits *limits);
+void gs_reading_free(struct gs_reading *reading);
+/* Half of what is left of a reading; NULL: its filter can't be cut. */
+struct gs_reading *gs_reading_halve(const struct gs_reading *reading, bool is_second);
 
 /* Adds the filter to ask for now. */
 void gs_reading_write(const struct gs_reading *reading, struct gs_buf *buf);

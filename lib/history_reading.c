@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "mem.h"
+#include "pack.h"
 
 #define REASON_BYTES 1024 /* kept of a relay's text: DESIGN 6 */
 #define PRUNE_AT 4096 /* remembered ids; a dense second needs that many, pages do not */
@@ -21,16 +22,6 @@ struct seen {
 	bool is_own;   /* came as this filter's own, so this filter must bring it again */
 };
 
-void
-gs_reading_init(struct gs_reading *reading, struct gs_filter *takes)
-{
-	*reading = (struct gs_reading){ .filter = *takes, .until = takes->until };
-	*takes = (struct gs_filter)GS_FILTER_INIT;
-	reading->report.oldest = reading->report.newest = -1;
-	reading->seen = gs_map_new();
-	reading->prune_at = PRUNE_AT;
-}
-
 static void
 drop_parts(struct gs_reading *reading)
 {
@@ -38,25 +29,48 @@ drop_parts(struct gs_reading *reading)
 		free(reading->parts[--reading->num_parts].tags);
 }
 
-/* What only a reading that goes on needs. */
-static void
-let_go(struct gs_reading *reading)
+struct gs_reading *
+gs_reading_new(struct gs_history_item *item, int64_t since_s,
+    const struct gs_limits *limits)
 {
-	drop_parts(reading);
-	free(reading->parts);
-	reading->parts = NULL;
-	reading->cap_parts = 0;
-	gs_map_free(reading->seen, free);
-	reading->seen = NULL;
+	struct gs_reading *reading = gs_mem_new(sizeof(*reading));
+
+	reading->item = item;
+	reading->filter = item->filter;
+	if (since_s > reading->filter.since)
+		reading->filter.since = since_s;
+	reading->until = reading->filter.until;
+	reading->limits = limits;
+	reading->seen = gs_map_new();
+	reading->prune_at = PRUNE_AT;
+	return reading;
 }
 
 void
-gs_reading_fini(struct gs_reading *reading)
+gs_reading_free(struct gs_reading *reading)
 {
-	if (reading->seen != NULL)
-		let_go(reading);
-	gs_filter_fini(&reading->filter);
-	free(reading->report.reason);
+	if (reading == NULL)
+		return;
+	drop_parts(reading);
+	free(reading->parts);
+	gs_map_free(reading->seen, free);
+	free(reading->tags);
+	free(reading->reason);
+	free(reading);
+}
+
+struct gs_reading *
+gs_reading_halve(const struct gs_reading *reading, bool is_second)
+{
+	struct gs_reading *half = gs_reading_new(reading->item, -1, reading->limits);
+
+	half->tags = gs_mem_array(reading->filter.num_tags, sizeof(*half->tags));
+	half->until = reading->until;
+	half->has_loss = reading->has_loss;
+	if (gs_pack_halve(&reading->filter, is_second, &half->filter, half->tags))
+		return half;
+	gs_reading_free(half);
+	return NULL;
 }
 
 void
@@ -64,12 +78,11 @@ gs_reading_end(struct gs_reading *reading, enum gs_end end, struct gs_str reason
 {
 	struct gs_buf shown = GS_BUF_INIT;
 
-	reading->report.end = end;
-	let_go(reading);
+	reading->end = end;
 	if (end != GS_END_CLOSED)
 		return;
 	gs_buf_add_shown(&shown, reason.ptr, reason.len, REASON_BYTES);
-	reading->report.reason = gs_buf_take(&shown);
+	reading->reason = gs_buf_take(&shown);
 }
 
 void
@@ -98,7 +111,9 @@ page_limit(const struct gs_reading *reading)
 {
 	int64_t limit = reading->filter.limit;
 
-	return limit >= 0 && limit < GS_HISTORY_LIMIT ? limit : GS_HISTORY_LIMIT;
+	if (limit < 0 || limit > GS_HISTORY_LIMIT)
+		limit = GS_HISTORY_LIMIT;
+	return limit < reading->limits->limit ? limit : reading->limits->limit;
 }
 
 static const struct gs_reading_part *
@@ -131,7 +146,9 @@ gs_reading_write(const struct gs_reading *reading, struct gs_buf *buf)
 void
 gs_reading_begin_page(struct gs_reading *reading)
 {
-	reading->page = (struct gs_reading_page){ .oldest_own = -1, .last_own = -1 };
+	reading->page = (struct gs_reading_page){
+		.oldest_own = -1, .last_own = -1, .limit = page_limit(reading)
+	};
 	reading->page_number++;
 }
 
@@ -151,11 +168,12 @@ gs_reading_fit(const struct gs_reading *reading, const struct gs_event *event)
 
 	if (gs_filter_match(&filter, event))
 		return GS_READING_INSIDE;
-	if (gs_filter_match(&reading->filter, event))
-		return GS_READING_OUTSIDE;
 	filter = reading->filter;
 	filter.since = filter.until = -1;
-	return gs_filter_match(&filter, event) ? GS_READING_BEYOND : GS_READING_FOREIGN;
+	if (!gs_filter_match(&filter, event))
+		return GS_READING_FOREIGN;
+	return gs_filter_match(&reading->item->filter, event) ? GS_READING_OUTSIDE
+							      : GS_READING_BEYOND;
 }
 
 /* Forgets what lies above date; what this page has not brought yet only with all. */
@@ -205,12 +223,15 @@ remember(struct gs_reading *reading, const struct gs_event *event, bool is_own,
 }
 
 static void
-count_frame(struct gs_history_report *report, const struct gs_event *event, bool is_fresh,
+count_frame(struct gs_reading *reading, const struct gs_event *event, bool is_fresh,
     bool is_valid)
 {
+	struct gs_history_report *report = &reading->item->report;
+
 	report->frames++;
 	if (!is_valid) {
 		report->invalid++;
+		reading->invalid++;
 		return;
 	}
 	if (!is_fresh) {
@@ -218,6 +239,7 @@ count_frame(struct gs_history_report *report, const struct gs_event *event, bool
 		return;
 	}
 	report->fresh++;
+	reading->fresh++;
 	if (report->oldest < 0 || event->created_at < report->oldest)
 		report->oldest = event->created_at;
 	if (event->created_at > report->newest)
@@ -248,7 +270,7 @@ gs_reading_take(struct gs_reading *reading, const struct gs_event *event, bool i
 
 	is_first = remember(reading, event, is_own, &is_fresh);
 	page->matched++;
-	count_frame(&reading->report, event, is_fresh, is_valid);
+	count_frame(reading, event, is_fresh, is_valid);
 	if (!is_first)
 		return false;
 	page->fresh += is_fresh;
@@ -307,7 +329,7 @@ is_short(const struct gs_reading *reading, const struct gs_reading_answer *answe
 	if (answer->frames == 0 || answer->is_finish)
 		return true;
 	return listed < answer->longest_one && answer->frames < answer->longest &&
-	    listed < (uint64_t)page_limit(reading);
+	    listed < (uint64_t)reading->page.limit;
 }
 
 static enum gs_reading_next
@@ -322,68 +344,31 @@ step_below(struct gs_reading *reading)
 	return GS_READING_AGAIN;
 }
 
-/* The longest list of a filter, to be halved; NULL: no list has two values. */
-static size_t *
-find_longest_list(struct gs_filter *filter)
-{
-	size_t *longest = &filter->num_authors;
-
-	if (filter->num_ids > *longest)
-		longest = &filter->num_ids;
-	for (size_t i = 0; i < filter->num_tags; i++)
-		if (filter->tags[i].num > *longest)
-			longest = &filter->tags[i].num;
-	if (filter->num_kinds > 1)
-		longest = &filter->num_kinds;
-	return *longest > 1 ? longest : NULL;
-}
-
-/* Moves the beginning of the list that has this length. */
-static void
-skip_values(struct gs_filter *filter, const size_t *list, size_t num)
-{
-	if (list == &filter->num_kinds)
-		filter->kinds += num;
-	else if (list == &filter->num_authors)
-		filter->authors += num;
-	else if (list == &filter->num_ids)
-		filter->ids += num;
-	for (size_t i = 0; i < filter->num_tags; i++)
-		if (list == &filter->tags[i].num)
-			filter->tags[i].values += num;
-}
-
-static void
-push_part(struct gs_reading *reading, const struct gs_filter *filter, bool is_second_half)
+static bool
+push_part(struct gs_reading *reading, const struct gs_filter *filter, bool is_second)
 {
 	struct gs_reading_part *part;
-	size_t *list, half;
+	struct gs_filter_tag *tags = gs_mem_array(filter->num_tags, sizeof(*tags));
+	struct gs_filter half;
 
+	if (!gs_pack_halve(filter, is_second, &half, tags)) {
+		free(tags);
+		return false;
+	}
+	half.since = half.until = reading->until;
 	reading->parts = gs_mem_more(reading->parts, reading->num_parts,
 	    &reading->cap_parts, sizeof(*reading->parts));
 	part = &reading->parts[reading->num_parts++];
-	part->filter = *filter;
-	part->tags = gs_mem_array(filter->num_tags, sizeof(*part->tags));
-	if (filter->num_tags > 0)
-		memcpy(part->tags, filter->tags, filter->num_tags * sizeof(*part->tags));
-	part->filter.tags = part->tags;
-	part->filter.since = part->filter.until = reading->until;
-	list = find_longest_list(&part->filter);
-	half = *list / 2;
-	if (is_second_half)
-		skip_values(&part->filter, list, half);
-	*list = is_second_half ? *list - half : half;
+	part->filter = half;
+	part->tags = tags;
+	return true;
 }
 
 /* Puts the halves of a filter, for the cursor's second alone, on the parts to ask for. */
 static bool
 halve_filter(struct gs_reading *reading, struct gs_filter filter)
 {
-	if (find_longest_list(&filter) == NULL)
-		return false;
-	push_part(reading, &filter, true);
-	push_part(reading, &filter, false);
-	return true;
+	return push_part(reading, &filter, true) && push_part(reading, &filter, false);
 }
 
 static enum gs_reading_next
@@ -408,7 +393,8 @@ judge_part(struct gs_reading *reading, const struct gs_reading_answer *answer)
 static enum gs_reading_next
 look_closer(struct gs_reading *reading, const struct gs_reading_answer *answer)
 {
-	bool may_be_cut = answer->frames >= GS_HISTORY_MIN_PAGE;
+	bool may_be_cut = answer->frames >= GS_HISTORY_MIN_PAGE ||
+	    reading->page.matched >= (uint64_t)reading->page.limit;
 
 	if (reading->until < 0)
 		return may_be_cut ? end_reading(reading, GS_END_INCONSISTENT)
@@ -424,10 +410,8 @@ look_closer(struct gs_reading *reading, const struct gs_reading_answer *answer)
 static bool
 has_enough(const struct gs_reading *reading)
 {
-	const struct gs_history_report *report = &reading->report;
-
 	return reading->filter.limit >= 0 &&
-	    report->fresh + report->invalid >= (uint64_t)reading->filter.limit;
+	    reading->fresh + reading->invalid >= (uint64_t)reading->filter.limit;
 }
 
 static enum gs_reading_next
@@ -460,7 +444,7 @@ judge_shared(struct gs_reading *reading, const struct gs_reading_answer *answer)
 enum gs_reading_next
 gs_reading_judge(struct gs_reading *reading, const struct gs_reading_answer *answer)
 {
-	reading->report.pages++;
+	reading->item->report.pages++;
 	if (answer->is_shared)
 		return judge_shared(reading, answer);
 	if (reading->num_parts > 0)

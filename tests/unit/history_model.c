@@ -13,7 +13,7 @@
 #include "pack_read.h"
 
 #define MAX_ASKED 5000 /* pages; more is a reading that never ends */
-#define MAX_FILTERS 10
+#define MAX_FILTERS GS_HISTORY_FILTERS
 
 static int
 compare_events(const void *a, const void *b)
@@ -128,16 +128,26 @@ serve(const struct model *model, struct gs_request *request, const struct gs_buf
 	free(sent);
 }
 
+static const struct gs_limits limits = { .subscriptions = 10,
+	.filters = 10,
+	.bytes = GS_HISTORY_BYTES,
+	.limit = GS_HISTORY_LIMIT,
+	.subid_len = 64 };
+
 struct outcome
 start(const char *const *filters)
 {
-	struct outcome outcome = { gs_history_new(), gs_map_new() };
+	struct outcome outcome = { .got = gs_map_new() };
+
+	outcome.history = gs_history_new(&limits);
 
 	for (; *filters != NULL; filters++) {
 		struct gs_filter filter = GS_FILTER_INIT;
 
 		assert_true(gs_filter_parse(&filter, *filters, strlen(*filters), NULL));
 		gs_history_add(outcome.history, &filter);
+		gs_history_read(outcome.history, gs_history_count(outcome.history) - 1,
+		    -1);
 	}
 	return outcome;
 }
@@ -164,7 +174,7 @@ read_all(struct model *model, const char *const *filters)
 		gs_history_eose(outcome.history, request, model->says_finish);
 	}
 	gs_buf_fini(&frame);
-	assert_true(gs_history_is_done(outcome.history));
+	assert_true(gs_history_num_left(outcome.history) == 0);
 	return outcome;
 }
 

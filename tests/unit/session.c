@@ -340,7 +340,7 @@ test_notice_of_no_consequence(void **state)
 	finish(&talk);
 	talk = start_open(11);
 	skip_frames(&talk);
-	(void)hear(&talk, "[\"NOTICE\",\"ERROR: too many concurrent REQs\"]");
+	(void)hear(&talk, "[\"NOTICE\",\"could not parse command\"]");
 	wait_ms(&talk, 5000);
 	assert_int_equal(report(&talk, 0)->end, GS_END_NONE);
 	(void)hear(&talk, "[\"EOSE\",\"1\"]");

@@ -1,0 +1,21 @@
+/* Which ids were handed out: all of them, or the last so many, in flat memory. */
+#ifndef GS_RECENT_H
+#define GS_RECENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GS_RECENT_ID 32
+
+struct gs_recent;
+/* max: remembers so many, the oldest goes first; 0: all, 48 bytes each. */
+struct gs_recent *gs_recent_new(size_t max);
+void gs_recent_free(struct gs_recent *recent);
+
+bool gs_recent_has(const struct gs_recent *recent, const uint8_t id[static GS_RECENT_ID]);
+/* Not for one that it has. */
+void gs_recent_add(struct gs_recent *recent, const uint8_t id[static GS_RECENT_ID]);
+size_t gs_recent_count(const struct gs_recent *recent);
+
+#endif

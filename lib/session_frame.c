@@ -1,0 +1,160 @@
+/*
+ * What to send next: what is over is CLOSEd, then we say who we are, then live
+ * subscriptions are opened, then histories are read.  And what the owner may ask.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "session_private.h"
+
+static bool
+next_close(struct gs_session *session, struct gs_buf *frame)
+{
+	struct gs_buf *closes = &session->closes;
+	size_t len;
+
+	if (closes->len == 0)
+		return false;
+	gs_message_write_close(frame, closes->data);
+	len = strlen(closes->data) + 1;
+	memmove(closes->data, closes->data + len, closes->len - len);
+	gs_buf_cut(closes, closes->len - len);
+	return true;
+}
+
+/* What it missed while it was closed. */
+static void
+owe_gaps(struct gs_session *session, const struct gs_live_sub *live, struct gs_now now)
+{
+	for (size_t at = 0; at < gs_live_sub_count(live); at++) {
+		size_t i = gs_live_sub_item(live, at);
+		int64_t gap_s = gs_live_take_gap(session->live, i, now);
+
+		if (gap_s >= 0)
+			gs_plan_owe(session, i, gap_s, now);
+	}
+	gs_plan_settle(session, now);
+}
+
+static bool
+open_live(struct gs_session *session, struct gs_sub *sub, struct gs_buf *frame,
+    struct gs_now now)
+{
+	if (session->options.once || !gs_live_has_wanted(session->live))
+		return false;
+	session->plan.is_stale = true;
+	if (gs_live_num_open(session->live) >= gs_session_live_places(session)) {
+		gs_live_poll_wanted(session->live);
+		return false;
+	}
+	sub->live = gs_live_ask(session->live, sub->name, frame, now);
+	if (sub->live == NULL)
+		return false;
+	sub->num_filters = gs_live_sub_count(sub->live);
+	owe_gaps(session, sub->live, now);
+	return true;
+}
+
+static bool
+open_history(struct gs_session *session, struct gs_sub *sub, struct gs_buf *frame)
+{
+	sub->request = gs_history_ask(session->history, sub->name, frame);
+	if (sub->request == NULL)
+		return false;
+	sub->num_filters = gs_request_count(sub->request);
+	return true;
+}
+
+static bool
+next_req(struct gs_session *session, struct gs_buf *frame, struct gs_now now)
+{
+	size_t before = frame->len;
+	struct gs_sub *sub;
+
+	if (gs_refusal_forbids(session) || gs_login_is_pending(session))
+		return false;
+	sub = gs_sub_find_free(session);
+	if (sub == NULL)
+		return false;
+	(void)snprintf(sub->name, sizeof(sub->name), "%" PRIu64, session->last_sub + 1);
+	if (!open_live(session, sub, frame, now) && !open_history(session, sub, frame))
+		return false;
+	sub->bytes = frame->len - before;
+	gs_sub_open(session, sub, now);
+	return true;
+}
+
+bool
+gs_session_next_frame(struct gs_session *session, struct gs_buf *frame, struct gs_now now)
+{
+	if (!session->is_open)
+		return false;
+	if (next_close(session, frame))
+		return true;
+	return session->wish == GS_WISH_GOES_ON &&
+	    (gs_login_next_frame(session, frame, now) || next_req(session, frame, now));
+}
+
+enum gs_session_wish
+gs_session_wish(const struct gs_session *session)
+{
+	return session->wish;
+}
+
+enum gs_session_fault
+gs_session_fault(const struct gs_session *session)
+{
+	return session->fault;
+}
+
+bool
+gs_session_had_eose(const struct gs_session *session)
+{
+	return session->had_eose;
+}
+
+int64_t
+gs_session_read_until_s(const struct gs_session *session)
+{
+	return session->plan.read_until_s;
+}
+
+int64_t
+gs_session_last_full_s(const struct gs_session *session)
+{
+	return session->plan.last_full_s;
+}
+
+struct gs_session_filters
+gs_session_filters(const struct gs_session *session)
+{
+	struct gs_session_filters filters = { 0, 0, 0 };
+
+	if (session->options.once)
+		return filters;
+	filters.live = gs_live_num_in(session->live, GS_LIVE_OPEN);
+	filters.polled = gs_live_num_in(session->live, GS_LIVE_POLLED);
+	for (size_t i = 0; i < session->plan.num; i++)
+		filters.failed += session->plan.items[i].retry.due_ms >= 0 ||
+		    gs_live_state(session->live, i) == GS_LIVE_WAITING;
+	return filters;
+}
+
+const struct gs_history *
+gs_session_history(const struct gs_session *session)
+{
+	return session->history;
+}
+
+const struct gs_session_counts *
+gs_session_counts(const struct gs_session *session)
+{
+	return &session->counts;
+}
+
+const char *
+gs_session_notice(const struct gs_session *session)
+{
+	return session->notice.data ? session->notice.data : "";
+}
