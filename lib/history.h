@@ -101,7 +101,7 @@ struct gs_fit gs_history_fit(const struct gs_request *request,
 
 /*
  * Counts an EVENT frame.  event NULL: it could not be read (fit is then empty).
- * Result: it is something that this page had not brought yet, a sign of life.
+ * Result: a sign of life: this page had not brought it yet, or not for each filter.
  */
 bool gs_history_event(struct gs_request *request, struct gs_fit fit,
     const struct gs_event *event, bool is_valid);

@@ -280,7 +280,9 @@ gs_history_event(struct gs_request *request, struct gs_fit fit,
 			is_first = true;
 	}
 	request->matched += is_first;
-	return is_first;
+	/* Some relays repeat, for each filter, what another one brought. */
+	return is_first ||
+	    (fit.inside != 0 && request->frames <= request->num * request->matched);
 }
 
 bool

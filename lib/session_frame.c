@@ -63,6 +63,7 @@ open_history(struct gs_session *session, struct gs_sub *sub, struct gs_buf *fram
 	if (sub->request == NULL)
 		return false;
 	sub->num_filters = gs_request_count(sub->request);
+	sub->limit = gs_request_limit(sub->request);
 	return true;
 }
 

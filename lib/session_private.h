@@ -25,7 +25,9 @@ struct gs_sub {
 	bool is_answered; /* live: EOSE came */
 	bool is_authed;	  /* asked after the relay knew us */
 	bool has_frames;
-	size_t num_filters, num_open, bytes; /* when it was asked: for refusals */
+	/* when it was asked, for refusals */
+	size_t num_filters, num_open, bytes;
+	int64_t limit; /* 0: none */
 };
 
 /* How far one filter is read. */
@@ -92,7 +94,8 @@ struct gs_session {
 	struct gs_buf notice_raw; /* decoded */
 	struct gs_sub *noticed;	  /* the one request that the notice may be about */
 	int64_t notice_due_ms;
-	enum gs_refusal held_for;	    /* a notice that may be about any request */
+	enum gs_refusal held_for; /* a notice that may be about any request */
+	int64_t held_number;
 	int64_t hold_due_ms, hold_until_ms; /* -1: no hold */
 
 	enum gs_login login;

@@ -108,7 +108,7 @@ refuse_for_good(struct gs_session *session, struct gs_sub *sub, struct gs_str re
 		fail_history(session, sub, GS_END_CLOSED, reason, tell, now);
 }
 
-/* What the sub was of that was too much; NULL: it had none of it. */
+/* How much sub was of what was too much, and what we think is allowed. */
 static uint32_t *
 find_limit(struct gs_session *session, const struct gs_sub *sub, enum gs_refusal refusal,
     int64_t *was)
@@ -124,9 +124,7 @@ find_limit(struct gs_session *session, const struct gs_sub *sub, enum gs_refusal
 		*was = (int64_t)sub->bytes;
 		return &session->limits->bytes;
 	case GS_REFUSAL_LIMIT:
-		if (sub->request == NULL)
-			return NULL;
-		*was = gs_request_limit(sub->request);
+		*was = sub->limit;
 		return &session->limits->limit;
 	case GS_REFUSAL_OTHER:
 	case GS_REFUSAL_EMPTY:
@@ -250,19 +248,39 @@ gs_session_take_closed(struct gs_session *session, const struct gs_message *mess
 }
 
 static bool
-concerns_all(enum gs_refusal refusal)
+may_concern_all(enum gs_refusal refusal)
 {
-	return refusal == GS_REFUSAL_SUBSCRIPTIONS || refusal == GS_REFUSAL_FILTERS ||
-	    refusal == GS_REFUSAL_RATE_LIMITED;
+	switch (refusal) {
+	case GS_REFUSAL_RATE_LIMITED:
+	case GS_REFUSAL_FILTERS:
+	case GS_REFUSAL_SUBSCRIPTIONS:
+	case GS_REFUSAL_BYTES:
+	case GS_REFUSAL_LIMIT:
+		return true;
+	case GS_REFUSAL_OTHER:
+	case GS_REFUSAL_EMPTY:
+	case GS_REFUSAL_AUTH_REQUIRED:
+	case GS_REFUSAL_RESTRICTED:
+	case GS_REFUSAL_SUBID:
+	case GS_REFUSAL_DUPLICATE:
+	case GS_REFUSAL_RESULTS:
+	case GS_REFUSAL_UNSUPPORTED:
+		break;
+	}
+	return false;
 }
 
 /* Nobody knows which of them it is about: those that stay unanswered. */
 static void
-hold_requests(struct gs_session *session, enum gs_refusal refusal, struct gs_now now)
+hold_requests(struct gs_session *session, struct gs_str text, struct gs_now now)
 {
-	if (session->hold_due_ms >= 0 || !concerns_all(refusal))
+	int64_t number;
+	enum gs_refusal refusal = gs_refusal_parse(text, &number);
+
+	if (session->hold_due_ms >= 0 || !may_concern_all(refusal))
 		return;
 	session->held_for = refusal;
+	session->held_number = number;
 	session->hold_due_ms = now.mono_ms + QUIET_MS;
 	session->hold_until_ms = now.mono_ms + MAX_HOLD_MS;
 }
@@ -282,7 +300,7 @@ gs_session_take_notice(struct gs_session *session, const struct gs_message *mess
 	gs_buf_add_shown(&session->notice, text.ptr, text.len, TEXT_BYTES);
 	session->noticed = NULL;
 	if (session->num_unanswered > 1)
-		hold_requests(session, gs_refusal_parse(text, NULL), now);
+		hold_requests(session, text, now);
 	if (session->num_unanswered != 1)
 		return;
 	for (size_t i = 0; i < GS_SUBS_MAX; i++)
@@ -301,17 +319,29 @@ gs_refusal_note_frame(struct gs_session *session, struct gs_now now)
 		session->hold_due_ms = session->hold_until_ms;
 }
 
-/* The limit that the notice was about, by what is unanswered. */
+static size_t
+most_of(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The limit that the notice was about, by the most of what is unanswered. */
 static void
 learn_from_hold(struct gs_session *session)
 {
 	struct gs_sub most = { .num_open = session->num_subs };
 
-	for (size_t i = 0; i < GS_SUBS_MAX; i++)
-		if (gs_sub_is_waiting(&session->subs[i]) &&
-		    session->subs[i].num_filters > most.num_filters)
-			most.num_filters = session->subs[i].num_filters;
-	(void)learn_limit(session, &most, session->held_for, 0);
+	for (size_t i = 0; i < GS_SUBS_MAX; i++) {
+		const struct gs_sub *sub = &session->subs[i];
+
+		if (!gs_sub_is_waiting(sub))
+			continue;
+		most.num_filters = most_of(most.num_filters, sub->num_filters);
+		most.bytes = most_of(most.bytes, sub->bytes);
+		if (sub->limit > most.limit)
+			most.limit = sub->limit;
+	}
+	(void)learn_limit(session, &most, session->held_for, session->held_number);
 }
 
 static void
