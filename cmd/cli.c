@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -295,6 +296,23 @@ cli_count(const struct cli *cli, const char *option, const char *value, int64_t 
 	if (!gs_num_parse_count(&count, value, min, max, &err))
 		cli_bad_value(cli, option, value, &err);
 	return count;
+}
+
+int64_t
+cli_duration_s(const struct cli *cli, const char *option, const char *value,
+    int64_t min_s, int64_t max_s)
+{
+	struct gs_err err;
+	int64_t duration_s;
+
+	if (!gs_num_parse_duration_s(&duration_s, value, &err))
+		cli_bad_value(cli, option, value, &err);
+	if (duration_s < min_s || duration_s > max_s) {
+		(void)gs_fail(&err, GS_EUSAGE,
+		    "not between %" PRId64 "s and %" PRId64 "s", min_s, max_s);
+		cli_bad_value(cli, option, value, &err);
+	}
+	return duration_s;
 }
 
 int64_t

@@ -46,6 +46,8 @@ _Noreturn void cli_bad_value(const struct cli *cli, const char *option, const ch
 /* Values that several commands take; a wrong one ends the process. */
 int64_t cli_count(const struct cli *cli, const char *option, const char *value,
     int64_t min, int64_t max);
+int64_t cli_duration_s(const struct cli *cli, const char *option, const char *value,
+    int64_t min_s, int64_t max_s);
 int64_t cli_time_s(const struct cli *cli, const char *option, const char *value);
 void cli_add_service(const struct cli *cli, struct gs_policy *policy, const char *value);
 void cli_add_own_url(const struct cli *cli, struct gs_policy *policy, const char *value);

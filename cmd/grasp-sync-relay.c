@@ -1,6 +1,6 @@
 /*
  * grasp-sync-relay: reads from one relay what filters match, prints the verified
- * events, and says of each filter whether that was provably all.
+ * events, and says of each filter whether that was provably all; or follows it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,102 +10,136 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "json.h"
+#include "clock.h"
 #include "loop.h"
-#include "map.h"
-#include "mem.h"
 #include "num.h"
-#include "pack_read.h"
+#include "outlet.h"
+#include "pack_list.h"
 #include "relay.h"
 
-#define MAX_FILTERS 100000
-#define MAX_TIMEOUT_S (24 * 3600)
-#define SHOWN_BYTES 120 /* of a filter in a message */
-#define FRAME_BYTES 256 /* of a REQ besides its filter, and a cursor */
+#define MAX_WAIT_S (24 * 3600)
+#define MAX_LIMIT 1000000000
+#define SHOWN_BYTES 120		  /* of a filter in a message */
+#define FULL_BYTES (1024u * 1024) /* so much waits for stdout: nothing is read */
+#define FREE_BYTES (256u * 1024)  /* no more waits: reading goes on */
+#define NEWS_MS 1000
 
 enum option {
 	OPT_ONCE,
 	OPT_FILTERS,
+	OPT_SINCE,
+	OPT_LIMIT,
 	OPT_TIMEOUT,
 	OPT_REPORT,
+	OPT_PROGRESS,
+	OPT_AUTH_KEY_FILE,
 	OPT_ALLOW_PRIVATE,
+	OPT_INSECURE,
+	OPT_CA_FILE,
+	OPT_PROXY,
+	OPT_MAX_BACKOFF,
 };
 
 static const struct cli_option options[] = {
 	[OPT_ONCE] = { "once", 0, NULL, "end after the stored events" },
 	[OPT_FILTERS] = { "filters", 0, "FILE", "filters, one a line (default: stdin)" },
+	[OPT_SINCE] = { "since", 0, "T", "events since then (a time, or 15m, 24h ago)" },
+	[OPT_LIMIT] = { "limit", 0, "N", "at most the newest N stored of each filter" },
 	[OPT_TIMEOUT] = { "timeout", 0, "D",
 	    "give up after that long without a useful frame (30s)" },
 	[OPT_REPORT] = { "report", 0, "FILE",
 	    "write what each filter came to, as JSON lines" },
+	[OPT_PROGRESS] = { "progress", 0, NULL,
+	    "show on a terminal how far it has come" },
+	[OPT_AUTH_KEY_FILE] = { "auth-key-file", 0, "FILE",
+	    "tell the relay who asks, with the secret key in FILE" },
 	[OPT_ALLOW_PRIVATE] = { "allow-private", 0, NULL,
 	    "the relay may have a private address" },
+	[OPT_INSECURE] = { "insecure", 0, NULL, "accept any certificate" },
+	[OPT_CA_FILE] = { "ca-file", 0, "FILE", "trust the certificates in FILE, too" },
+	[OPT_PROXY] = { "proxy", 0, "URL",
+	    "dial through the HTTP proxy http://HOST:PORT" },
+	[OPT_MAX_BACKOFF] = { "max-backoff", 0, "D", "never wait longer than that" },
 	{ NULL, 0, NULL, NULL },
-};
-
-/* The filters as they were read; the session takes them, their lines stay here. */
-struct input {
-	struct cli_bad bad;
-	struct gs_filter *filters;
-	uint64_t *lines;
-	size_t num, cap, cap_lines;
-	uint64_t line;
 };
 
 struct reader {
 	struct cli cli;
 	struct gs_url url;
-	const char *filters_path;
-	const char *report_path;
-	int report_fd; /* -1: none */
-	int64_t timeout_s;
-	bool once;
-	bool allow_private;
+	const char *filters_path, *report_path, *key_path;
+	struct gs_loop_net net;
+	struct gs_relay_options options;
+	int64_t since_s, limit; /* -1: none */
+	bool shows_progress;
 
-	struct input input;
+	struct cli_bad bad;
+	struct gs_pack_list filters;
+	int report_fd; /* -1: none */
+	struct gs_auth *auth;
+
 	struct gs_loop *loop;
+	struct gs_resolver *resolver;
+	struct gs_outlet *outlet;
+	struct gs_timer *news_timer;
 	struct gs_relay *relay;
 	struct gs_buf line;
-	bool is_interrupted;
+	struct gs_session_filters told;
+	uint64_t told_events;
+	bool is_interrupted, is_over;
 };
 
-static void
-read_timeout(struct reader *reader, const char *value)
-{
-	struct gs_err err;
+/* --- options --- */
 
-	if (!gs_num_parse_duration_s(&reader->timeout_s, value, &err))
-		cli_bad_value(&reader->cli, "timeout", value, &err);
-	if (reader->timeout_s < 1 || reader->timeout_s > MAX_TIMEOUT_S) {
-		(void)gs_fail(&err, GS_EUSAGE, "not between 1s and 24h");
-		cli_bad_value(&reader->cli, "timeout", value, &err);
-	}
+static int64_t
+read_wait_ms(struct reader *reader, const char *option, const char *value)
+{
+	return 1000 * cli_duration_s(&reader->cli, option, value, 1, MAX_WAIT_S);
 }
 
 static void
-read_options(struct reader *reader)
+read_option(struct reader *reader, enum option option, const char *value)
 {
-	const char *value;
-	int option;
-
-	while ((option = cli_option(&reader->cli, &value)) >= 0) {
-		switch ((enum option)option) {
-		case OPT_ONCE:
-			reader->once = true;
-			break;
-		case OPT_FILTERS:
-			reader->filters_path = value;
-			break;
-		case OPT_TIMEOUT:
-			read_timeout(reader, value);
-			break;
-		case OPT_REPORT:
-			reader->report_path = value;
-			break;
-		case OPT_ALLOW_PRIVATE:
-			reader->allow_private = true;
-			break;
-		}
+	switch (option) {
+	case OPT_ONCE:
+		reader->options.once = true;
+		break;
+	case OPT_FILTERS:
+		reader->filters_path = value;
+		break;
+	case OPT_SINCE:
+		reader->since_s = cli_time_s(&reader->cli, "since", value);
+		break;
+	case OPT_LIMIT:
+		reader->limit = cli_count(&reader->cli, "limit", value, 1, MAX_LIMIT);
+		break;
+	case OPT_TIMEOUT:
+		reader->options.silence_ms = read_wait_ms(reader, "timeout", value);
+		break;
+	case OPT_REPORT:
+		reader->report_path = value;
+		break;
+	case OPT_PROGRESS:
+		reader->shows_progress = true;
+		break;
+	case OPT_AUTH_KEY_FILE:
+		reader->key_path = value;
+		break;
+	case OPT_ALLOW_PRIVATE:
+		reader->options.allow_private = true;
+		break;
+	case OPT_INSECURE:
+		reader->options.is_insecure = true;
+		break;
+	case OPT_CA_FILE:
+		reader->net.ca_file = value;
+		break;
+	case OPT_PROXY:
+		reader->net.proxy = value;
+		break;
+	case OPT_MAX_BACKOFF:
+		reader->options.max_backoff_ms =
+		    read_wait_ms(reader, "max-backoff", value);
+		break;
 	}
 }
 
@@ -120,130 +154,39 @@ read_operand(struct reader *reader)
 	if (cli->at + 1 != cli->argc)
 		cli_usage(cli,
 		    cli->at == cli->argc ? "URL: missing" : "one URL at a time");
-	if (!reader->once)
-		cli_usage(cli,
-		    "without --once: following a relay is not in this version");
 	text = cli->argv[cli->at];
-	if (gs_url_parse_relay(&reader->url, gs_str_of(text), reader->allow_private,
-		&err))
+	if (gs_url_parse_relay(&reader->url, gs_str_of(text),
+		reader->options.allow_private, &err))
 		return;
 	gs_buf_add_shown(&shown, text, strlen(text), GS_URL_BYTES);
 	cli_usage(cli, "%s: %s", shown.data ? shown.data : "''", err.text);
 }
 
-static void
-keep_filter(struct gs_filter *filter, void *arg)
-{
-	struct input *input = arg;
-
-	if (input->num >= MAX_FILTERS)
-		return;
-	input->filters =
-	    gs_mem_more(input->filters, input->num, &input->cap, sizeof(*input->filters));
-	input->lines = gs_mem_more(input->lines, input->num, &input->cap_lines,
-	    sizeof(*input->lines));
-	input->filters[input->num] = *filter;
-	input->lines[input->num++] = input->line;
-	*filter = (struct gs_filter)GS_FILTER_INIT;
-}
-
-static bool
-is_blank(struct gs_str line)
-{
-	for (size_t i = 0; i < line.len; i++)
-		if (strchr(" \t\r", line.ptr[i]) == NULL)
-			return false;
-	return true;
-}
+/* --- before the relay is called --- */
 
 static void
-read_line(struct input *input, struct gs_str line)
+tell_bad_line(uint64_t line, const char *reason, const char *why, void *arg)
 {
-	struct gs_err err;
+	struct reader *reader = arg;
 
-	if (is_blank(line))
-		return;
-	if (input->num >= MAX_FILTERS)
-		cli_bad_line(&input->bad, input->line, "filter", "too many filters");
-	else if (!gs_pack_read(line, GS_HISTORY_BYTES - FRAME_BYTES, keep_filter, input,
-		     &err))
-		cli_bad_line(&input->bad, input->line, "filter", err.text);
+	cli_bad_line(&reader->bad, line, reason, why);
 }
 
 static bool
 read_filters(struct reader *reader, struct gs_err *err)
 {
-	struct input *input = &reader->input;
-	enum gs_line got = GS_LINE_OK;
-	struct gs_lines lines;
-	struct gs_str line;
-	int fd = gs_file_open(reader->filters_path, err);
-
-	if (fd < 0)
-		return false;
-	input->bad =
+	reader->bad =
 	    (struct cli_bad){ .cli = &reader->cli, .file = reader->filters_path };
-	gs_lines_init(&lines, fd, GS_FILTER_BYTES);
-	while (got == GS_LINE_OK || got == GS_LINE_TOO_LONG) {
-		got = gs_lines_next(&lines, true, &line);
-		input->line = lines.number;
-		if (got == GS_LINE_TOO_LONG)
-			cli_bad_line(&input->bad, input->line, "size", "line too long");
-		else if (got == GS_LINE_OK)
-			read_line(input, line);
-	}
-	if (got == GS_LINE_FAILED)
-		(void)gs_fail(err, GS_EIO, "%s: %s", reader->filters_path,
-		    strerror(errno));
-	gs_lines_fini(&lines);
-	if (fd != STDIN_FILENO)
-		(void)close(fd);
-	return got == GS_LINE_END;
-}
-
-/* Stdout is gone or full: what comes now can't be kept. */
-static void
-print_event(const struct gs_event *event, void *arg)
-{
-	struct reader *reader = arg;
-
-	gs_buf_clear(&reader->line);
-	gs_event_write(event, &reader->line);
-	if (!cli_line(&reader->cli, reader->line.data, reader->line.len))
-		gs_relay_stop(reader->relay);
-}
-
-static void
-flush_events(void *arg)
-{
-	struct reader *reader = arg;
-
-	if (!cli_flush(&reader->cli))
-		gs_relay_stop(reader->relay);
-}
-
-static void
-take_signal(int number, void *arg)
-{
-	struct reader *reader = arg;
-
-	(void)number;
-	reader->is_interrupted = true;
-	gs_relay_stop(reader->relay);
-}
-
-static void
-stop_loop(void *arg)
-{
-	struct reader *reader = arg;
-
-	gs_loop_stop(reader->loop);
+	if (!gs_pack_list_read(&reader->filters, reader->filters_path, GS_FILTER_BYTES,
+		tell_bad_line, reader, err))
+		return false;
+	gs_pack_list_narrow(&reader->filters, reader->since_s, reader->limit);
+	return true;
 }
 
 static bool
 open_report(struct reader *reader, struct gs_err *err)
 {
-	reader->report_fd = -1;
 	if (reader->report_path == NULL)
 		return true;
 	reader->report_fd =
@@ -252,55 +195,149 @@ open_report(struct reader *reader, struct gs_err *err)
 	    gs_fail(err, GS_ECREATE, "%s: %s", reader->report_path, strerror(errno));
 }
 
-static void
-write_summary(struct gs_buf *buf, const struct reader *reader, size_t complete)
+static bool
+load_key(struct reader *reader, struct gs_err *err)
 {
-	struct gs_session *session = gs_relay_session(reader->relay);
-	const struct gs_session_counts *counts = gs_session_counts(session);
-	const struct gs_relay_fault *fault = gs_relay_fault(reader->relay);
+	if (reader->key_path == NULL)
+		return true;
+	reader->auth = gs_auth_load(reader->key_path, err);
+	reader->options.auth = reader->auth;
+	return reader->auth != NULL;
+}
 
-	gs_buf_add_str(buf, "{\"relay\":");
-	gs_json_write_string(buf, reader->url.text, strlen(reader->url.text));
-	gs_buf_printf(buf, ",\"filters\":%zu,\"complete\":%zu", reader->input.num,
-	    complete);
-	gs_buf_printf(buf,
-	    ",\"events\":%" PRIu64 ",\"invalid\":%" PRIu64 ",\"foreign\":%" PRIu64
-	    ",\"late\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"junk\":%" PRIu64,
-	    counts->events, counts->invalid, counts->foreign, counts->late,
-	    counts->unknown, counts->junk);
-	gs_buf_add_str(buf, ",\"fault\":");
-	if (fault->name != NULL)
-		gs_json_write_string(buf, fault->name, strlen(fault->name));
-	else
-		gs_buf_add_str(buf, "null");
-	gs_buf_printf(buf, ",\"notices\":%" PRIu64 ",\"notice\":", counts->notices);
-	gs_json_write_string(buf, gs_session_notice(session),
-	    strlen(gs_session_notice(session)));
-	gs_buf_add_char(buf, '}');
+/* --- events to stdout --- */
+
+/* A reader that is slow slows the relay down; one that is gone ends it. */
+static void
+watch_outlet(struct reader *reader)
+{
+	size_t waiting = gs_outlet_waiting(reader->outlet);
+
+	if (gs_outlet_error(reader->outlet) != 0)
+		gs_relay_stop(reader->relay);
+	else if (waiting > FULL_BYTES)
+		gs_relay_pause(reader->relay);
+	else if (waiting <= FREE_BYTES)
+		gs_relay_resume(reader->relay);
+	if (reader->is_over && waiting == 0)
+		gs_loop_stop(reader->loop);
+}
+
+static void
+print_event(const struct gs_event *event, void *arg)
+{
+	struct reader *reader = arg;
+
+	gs_buf_clear(&reader->line);
+	gs_event_write(event, &reader->line);
+	(void)gs_outlet_line(reader->outlet, reader->line.data, reader->line.len);
+	watch_outlet(reader);
+}
+
+static void
+flush_events(void *arg)
+{
+	struct reader *reader = arg;
+
+	(void)gs_outlet_flush(reader->outlet);
+	watch_outlet(reader);
+}
+
+static void
+take_room(void *arg)
+{
+	watch_outlet(arg);
+}
+
+/* --- what people see meanwhile --- */
+
+static void
+tell_change(void *arg)
+{
+	const struct reader *reader = arg;
+	struct gs_buf text = GS_BUF_INIT;
+
+	if (reader->options.once && gs_relay_is_open(reader->relay))
+		return;
+	gs_relay_write_state(reader->relay, &text);
+	cli_say(&reader->cli, "%s: %s", reader->url.text, text.data);
+	gs_buf_fini(&text);
+}
+
+static void
+show_progress(struct reader *reader)
+{
+	uint64_t events = gs_session_counts(gs_relay_session(reader->relay))->events;
+
+	cli_progress(&reader->cli,
+	    "%zu of %zu filters done, %" PRIu64 " events, %" PRIu64 " a second",
+	    gs_relay_ended(reader->relay), reader->filters.num, events,
+	    (events - reader->told_events) * 1000 / NEWS_MS);
+	reader->told_events = events;
+}
+
+/* Filters that can't be followed as they should be. */
+static void
+tell_filters(struct reader *reader)
+{
+	struct gs_session_filters now =
+	    gs_session_filters(gs_relay_session(reader->relay));
+
+	if (reader->options.once || !gs_relay_is_open(reader->relay) ||
+	    (now.polled == reader->told.polled && now.failed == reader->told.failed))
+		return;
+	reader->told = now;
+	tell_change(reader);
+}
+
+static void
+tell_news(void *arg)
+{
+	struct reader *reader = arg;
+
+	if (reader->shows_progress)
+		show_progress(reader);
+	tell_filters(reader);
+	gs_timer_set(reader->news_timer, NEWS_MS);
+}
+
+/* --- the end --- */
+
+/* What was read before still goes to stdout; the second time there is no waiting. */
+static void
+take_signal(int number, void *arg)
+{
+	struct reader *reader = arg;
+
+	(void)number;
+	if (reader->is_over)
+		gs_loop_stop(reader->loop);
+	reader->is_interrupted = true;
+	gs_relay_stop(reader->relay);
+}
+
+static void
+end_relay(void *arg)
+{
+	struct reader *reader = arg;
+
+	reader->is_over = true;
+	gs_timer_stop(reader->news_timer);
+	(void)gs_outlet_flush(reader->outlet);
+	if (gs_outlet_waiting(reader->outlet) == 0)
+		gs_loop_stop(reader->loop);
 }
 
 static bool
-write_report(struct reader *reader, size_t complete, struct gs_err *err)
+write_report(struct reader *reader, struct gs_err *err)
 {
-	const struct gs_history *history =
-	    gs_session_history(gs_relay_session(reader->relay));
 	struct gs_out out;
 	bool ok;
 
 	if (reader->report_fd < 0)
 		return true;
 	gs_out_init(&out, reader->report_fd);
-	for (size_t i = 0; i < gs_history_count(history); i++) {
-		gs_buf_clear(&reader->line);
-		gs_buf_printf(&reader->line, "{\"line\":%" PRIu64 ",",
-		    reader->input.lines[i]);
-		gs_history_write(history, i, &reader->line);
-		gs_buf_add_char(&reader->line, '}');
-		(void)gs_out_line(&out, reader->line.data, reader->line.len);
-	}
-	gs_buf_clear(&reader->line);
-	write_summary(&reader->line, reader, complete);
-	(void)gs_out_line(&out, reader->line.data, reader->line.len);
+	gs_relay_write_report(reader->relay, reader->filters.lines, &out);
 	ok = gs_out_flush(&out);
 	if (!ok)
 		(void)gs_fail(err, GS_EIO, "%s: %s", reader->report_path,
@@ -309,82 +346,31 @@ write_report(struct reader *reader, size_t complete, struct gs_err *err)
 	return ok;
 }
 
-/* Incomplete filters that share a cause. */
-struct cause {
-	size_t count;
-	size_t first;
-};
-
 static void
-say_cause(const struct reader *reader, struct gs_str cause, const struct cause *what)
+say_cause(const char *text, void *arg)
 {
-	const struct gs_relay_fault *fault = gs_relay_fault(reader->relay);
-	const struct gs_history *history =
-	    gs_session_history(gs_relay_session(reader->relay));
-	bool has_fault = fault->name != NULL && gs_str_is(cause, "dropped");
-	struct gs_buf filter = GS_BUF_INIT, shown = GS_BUF_INIT;
+	const struct reader *reader = arg;
 
-	gs_filter_write(gs_history_filter(history, what->first), &filter);
-	gs_buf_add_shown(&shown, filter.data, filter.len, SHOWN_BYTES);
-	cli_complain(&reader->cli,
-	    "%s: incomplete: %s%s%s%s: %zu of %zu filters, such as line %" PRIu64 ": %s",
-	    reader->url.text, cause.ptr, has_fault ? " (" : "",
-	    has_fault ? fault->name : "", has_fault ? ")" : "", what->count,
-	    reader->input.num, reader->input.lines[what->first], shown.data);
-	gs_buf_fini(&shown);
-	gs_buf_fini(&filter);
+	cli_complain(&reader->cli, "%s: %s", reader->url.text, text);
 }
 
-static void
-say_causes(const struct reader *reader, struct gs_map *causes)
+/* Of a reading that has an end. */
+static int
+judge_reading(struct reader *reader)
 {
-	const struct gs_relay_fault *fault = gs_relay_fault(reader->relay);
-	struct gs_map_entry **sorted = gs_map_sorted(causes);
+	int code = (int)gs_relay_code(reader->relay);
 
-	if (fault->name != NULL && fault->text[0] != '\0')
-		cli_complain(&reader->cli, "%s: %s: %s", reader->url.text, fault->name,
-		    fault->text);
-	for (size_t i = 0; i < gs_map_count(causes); i++)
-		say_cause(reader, sorted[i]->key, sorted[i]->value);
-	free(sorted);
-}
-
-static void
-add_cause(struct gs_map *causes, const struct gs_history_report *report, size_t i)
-{
-	struct gs_buf text = GS_BUF_INIT;
-	struct gs_map_entry *entry;
-	struct cause *cause;
-
-	gs_history_write_end(report, &text);
-	entry = gs_map_add(causes, (struct gs_str){ text.data, text.len });
-	cause = entry->value;
-	if (cause == NULL) {
-		entry->value = cause = gs_mem_new(sizeof(*cause));
-		cause->first = i;
+	if (code == GS_OK)
+		return code;
+	if (reader->is_interrupted) {
+		cli_complain(&reader->cli, "%s: interrupted: %zu of %zu filters complete",
+		    reader->url.text, gs_relay_complete(reader->relay),
+		    reader->filters.num);
+		return GS_EINCOMPLETE;
 	}
-	cause->count++;
-	gs_buf_fini(&text);
-}
-
-/* Sorts the incomplete filters by cause; GS_OK if there are none. */
-static enum gs_code
-judge_filters(const struct reader *reader, struct gs_map *causes, size_t *complete)
-{
-	const struct gs_history *history =
-	    gs_session_history(gs_relay_session(reader->relay));
-	enum gs_code code = GS_OK;
-
-	for (size_t i = 0; i < gs_history_count(history); i++) {
-		enum gs_code one = gs_relay_code(reader->relay, i);
-
-		if (one == GS_OK) {
-			(*complete)++;
-			continue;
-		}
-		code = code == GS_OK || code == one ? one : GS_EINCOMPLETE;
-		add_cause(causes, gs_history_get(history, i), i);
-	}
+	if (gs_outlet_error(reader->outlet) == 0)
+		gs_relay_each_cause(reader->relay, reader->filters.lines, say_cause,
+		    reader);
 	return code;
 }
 
@@ -392,76 +378,94 @@ judge_filters(const struct reader *reader, struct gs_map *causes, size_t *comple
 static int
 conclude(struct reader *reader)
 {
-	struct gs_map *causes = gs_map_new();
-	bool is_stdout_gone = reader->cli.out.error != 0;
-	size_t complete = 0;
+	int code = reader->options.once ? judge_reading(reader) : GS_OK;
 	struct gs_err err;
-	int code = (int)judge_filters(reader, causes, &complete);
 
-	if (reader->is_interrupted && code != GS_OK) {
-		cli_complain(&reader->cli, "%s: interrupted: %zu of %zu filters complete",
-		    reader->url.text, complete, reader->input.num);
-		code = GS_EINCOMPLETE;
-	} else if (!is_stdout_gone) {
-		say_causes(reader, causes);
-	}
 	cli_tell(&reader->cli, "%s: %" PRIu64 " events, %zu of %zu filters complete",
 	    reader->url.text, gs_session_counts(gs_relay_session(reader->relay))->events,
-	    complete, reader->input.num);
-	if (!write_report(reader, complete, &err))
+	    gs_relay_complete(reader->relay), reader->filters.num);
+	if (!write_report(reader, &err))
 		code = cli_fail(&reader->cli, &err);
-	gs_map_free(causes, free);
-	cli_bad_end(&reader->input.bad);
-	if (reader->input.bad.count > 0 && code != GS_EIO)
+	cli_bad_end(&reader->bad);
+	if (reader->bad.count > 0 && code != GS_EIO)
 		code = GS_EDATA;
+	reader->cli.out.error = gs_outlet_error(reader->outlet);
 	return code;
+}
+
+/* --- all of it --- */
+
+static bool
+open_world(struct reader *reader, struct gs_err *err)
+{
+	const struct gs_loop_ops ops = { take_signal, flush_events, reader };
+
+	reader->loop = gs_loop_new(&ops, &reader->net, err);
+	if (reader->loop == NULL)
+		return false;
+	/* A proxy looks names up itself. */
+	if (reader->net.proxy == NULL) {
+		reader->resolver = gs_resolver_new(reader->loop, NULL, NULL, err);
+		if (reader->resolver == NULL)
+			return false;
+	}
+	reader->outlet = gs_outlet_new(reader->loop, STDOUT_FILENO, take_room, reader);
+	reader->news_timer = gs_timer_new(reader->loop, tell_news, reader);
+	return true;
 }
 
 static int
 read_relay(struct reader *reader)
 {
-	const struct gs_loop_ops loop_ops = { take_signal, flush_events, reader };
-	const struct gs_relay_ops relay_ops = { print_event, NULL, stop_loop, reader };
-	struct gs_relay_options relay_options = { .url = &reader->url,
-		.once = reader->once,
-		.allow_private = reader->allow_private,
-		.silence_ms = reader->timeout_s * 1000 };
-	struct gs_resolver *resolver;
-	struct gs_err err;
-	int code;
+	const struct gs_relay_ops ops = { print_event, tell_change, end_relay, reader };
 
-	reader->loop = gs_loop_new(&loop_ops, NULL, &err);
-	if (reader->loop == NULL)
-		return cli_fail(&reader->cli, &err);
-	resolver = gs_resolver_new(reader->loop, NULL, NULL, &err);
-	if (resolver == NULL) {
-		gs_loop_free(reader->loop);
-		return cli_fail(&reader->cli, &err);
-	}
-	relay_options.resolver = resolver;
-	reader->relay = gs_relay_new(reader->loop, &relay_options, &relay_ops);
-	for (size_t i = 0; i < reader->input.num; i++)
+	reader->options.url = &reader->url;
+	reader->options.resolver = reader->resolver;
+	if (reader->options.is_insecure && reader->url.tls)
+		cli_complain(&reader->cli,
+		    "%s: --insecure: anyone may stand between this relay and us",
+		    reader->url.text);
+	reader->relay = gs_relay_new(reader->loop, &reader->options, &ops);
+	for (size_t i = 0; i < reader->filters.num; i++)
 		gs_session_add(gs_relay_session(reader->relay),
-		    &reader->input.filters[i]);
+		    &reader->filters.filters[i]);
+	gs_timer_set(reader->news_timer, NEWS_MS);
 	gs_relay_dial(reader->relay);
 	gs_loop_run(reader->loop);
-	code = conclude(reader);
-	gs_relay_free(reader->relay);
-	gs_resolver_free(resolver);
-	gs_loop_free(reader->loop);
-	return code;
+	return conclude(reader);
 }
 
 static void
 free_reader(struct reader *reader)
 {
-	for (size_t i = 0; i < reader->input.num; i++)
-		gs_filter_fini(&reader->input.filters[i]);
-	free(reader->input.filters);
-	free(reader->input.lines);
+	gs_relay_free(reader->relay);
+	gs_resolver_free(reader->resolver);
+	gs_outlet_free(reader->outlet);
+	gs_timer_free(reader->news_timer);
+	gs_loop_free(reader->loop);
+	gs_auth_free(reader->auth);
+	gs_pack_list_fini(&reader->filters);
 	gs_buf_fini(&reader->line);
 	if (reader->report_fd >= 0)
 		(void)close(reader->report_fd);
+}
+
+static int
+run(struct reader *reader)
+{
+	struct gs_err err;
+
+	if (!load_key(reader, &err) || !read_filters(reader, &err) ||
+	    !open_report(reader, &err))
+		return cli_fail(&reader->cli, &err);
+	if (reader->filters.num == 0 && reader->bad.count == 0)
+		cli_usage(&reader->cli, "%s: no filters", reader->filters_path);
+	if (reader->filters.num == 0) {
+		cli_bad_end(&reader->bad);
+		return GS_EDATA;
+	}
+	return open_world(reader, &err) ? read_relay(reader)
+					: cli_fail(&reader->cli, &err);
 }
 
 int
@@ -469,30 +473,26 @@ main(int argc, char **argv)
 {
 	struct reader reader = {
 		.cli = { .name = "grasp-sync-relay",
-		    .usage = "--once [--filters FILE] [--timeout D] [--report FILE] URL",
-		    .about =
-			"read from one relay what filters match, with a proof for each",
+		    .usage = "[--once] [--filters FILE] [--since T] [--limit N] "
+			     "[--report FILE] [OPTION...] URL",
+		    .about = "read from one relay what filters match, with a proof for "
+			     "each, or follow it",
 		    .options = options },
 		.filters_path = "-",
+		.filters = GS_PACK_LIST_INIT,
 		.report_fd = -1,
-		.timeout_s = GS_SESSION_SILENCE_MS / 1000
+		.since_s = -1,
+		.limit = -1,
+		.options = { .silence_ms = GS_SESSION_SILENCE_MS },
 	};
-	struct gs_err err;
-	int code;
+	const char *value;
+	int option, code;
 
 	cli_init(&reader.cli, argc, argv);
-	read_options(&reader);
+	while ((option = cli_option(&reader.cli, &value)) >= 0)
+		read_option(&reader, (enum option)option, value);
 	read_operand(&reader);
-	if (!read_filters(&reader, &err) || !open_report(&reader, &err)) {
-		code = cli_fail(&reader.cli, &err);
-	} else if (reader.input.num > 0) {
-		code = read_relay(&reader);
-	} else if (reader.input.bad.count > 0) {
-		cli_bad_end(&reader.input.bad);
-		code = GS_EDATA;
-	} else {
-		cli_usage(&reader.cli, "%s: no filters", reader.filters_path);
-	}
+	code = run(&reader);
 	free_reader(&reader);
-	return cli_end(&reader.cli, code, GS_EINCOMPLETE);
+	return cli_end(&reader.cli, code, reader.options.once ? GS_EINCOMPLETE : GS_OK);
 }

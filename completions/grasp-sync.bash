@@ -20,7 +20,9 @@ _grasp_sync_options() {
 			--max-bytes= --stats --now= --allow-private
 		;;
 	grasp-sync-relay)
-		echo --once --filters= --timeout= --report= --allow-private
+		echo --once --filters= --since= --limit= --timeout= --report= --progress \
+			--auth-key-file= --allow-private --insecure --ca-file= --proxy= \
+			--max-backoff=
 		;;
 	esac
 	echo --help --version --verbose --quiet
@@ -46,7 +48,7 @@ _grasp_sync_values() {
 	--layer) compgen -W '1 2 3' -- "$cur" ;;
 	--since) compgen -W '15m 24h 7d' -- "$cur" ;;
 	--relay) compgen -W "$(_grasp_sync_relays "$@")" -- "$cur" ;;
-	--events | --output | --filters | --report | -o) compgen -f -- "$cur" ;;
+	--events | --output | --filters | --report | --auth-key-file | --ca-file | -o) compgen -f -- "$cur" ;;
 	esac
 }
 

@@ -17,6 +17,7 @@
 
 #include "dial.h"
 #include "mem.h"
+#include "proxy.h"
 
 /* With the 4 KiB that are the default, many connections cost 4 times as much. */
 #define BUFFER_BYTES 65536
@@ -115,7 +116,13 @@ static bool
 open_context(struct gs_loop *loop, const struct gs_loop_net *net, struct gs_err *err)
 {
 	struct lws_context_creation_info info;
+	char proxy[GS_PROXY_BYTES];
 
+	if (net->ca_file != NULL && !check_ca_file(net->ca_file, err))
+		return false;
+	loop->has_proxy = net->proxy != NULL;
+	if (loop->has_proxy && !gs_proxy_find(proxy, net->proxy, err))
+		return false;
 	/* libwebsockets would obey it for ws:// and wss:// alike. */
 	(void)unsetenv("http_proxy");
 	lws_set_log_level(0, NULL);
@@ -129,8 +136,7 @@ open_context(struct gs_loop *loop, const struct gs_loop_net *net, struct gs_err 
 	info.connect_timeout_secs = GS_LOOP_STAGE_S;
 	info.vhost_name = VHOST;
 	info.client_ssl_ca_filepath = net->ca_file;
-	info.http_proxy_address = net->proxy;
-	loop->has_proxy = net->proxy != NULL;
+	info.http_proxy_address = loop->has_proxy ? proxy : NULL;
 	loop->context = lws_create_context(&info);
 	if (loop->context == NULL)
 		return gs_fail(err, GS_EBUG, "libwebsockets: can't start");
@@ -183,8 +189,7 @@ gs_loop_new(const struct gs_loop_ops *ops, const struct gs_loop_net *net,
 	loop->ops = *ops;
 	loop->signal_fd = -1;
 	net = net != NULL ? net : &plain;
-	if ((net->ca_file == NULL || check_ca_file(net->ca_file, err)) &&
-	    open_context(loop, net, err) && open_watches(loop, err) &&
+	if (open_context(loop, net, err) && open_watches(loop, err) &&
 	    open_signals(loop, err))
 		return loop;
 	gs_loop_free(loop);

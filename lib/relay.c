@@ -330,9 +330,15 @@ gs_relay_free(struct gs_relay *relay)
 }
 
 struct gs_session *
-gs_relay_session(struct gs_relay *relay)
+gs_relay_session(const struct gs_relay *relay)
 {
 	return relay->session;
+}
+
+const struct gs_url *
+gs_relay_url(const struct gs_relay *relay)
+{
+	return &relay->url;
 }
 
 void

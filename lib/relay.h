@@ -6,6 +6,7 @@
 #ifndef GS_RELAY_H
 #define GS_RELAY_H
 
+#include "file.h"
 #include "health.h"
 #include "loop.h"
 #include "resolve.h"
@@ -49,7 +50,8 @@ struct gs_relay *gs_relay_new(struct gs_loop *loop,
 void gs_relay_free(struct gs_relay *relay); /* before its loop; hangs up, tells nobody */
 
 /* The session, to add filters before gs_relay_dial and to read reports. */
-struct gs_session *gs_relay_session(struct gs_relay *relay);
+struct gs_session *gs_relay_session(const struct gs_relay *relay);
+const struct gs_url *gs_relay_url(const struct gs_relay *relay);
 /* Once: begins to dial, from within the loop or before it runs. */
 void gs_relay_dial(struct gs_relay *relay);
 /* Hangs up; ended follows at once. */
@@ -64,7 +66,23 @@ int64_t gs_relay_wait_ms(const struct gs_relay *relay);
 enum gs_health_status gs_relay_status(const struct gs_relay *relay);
 /* The last one. */
 const struct gs_relay_fault *gs_relay_fault(const struct gs_relay *relay);
-/* What an exit code says of filter i; GS_OK: complete. */
-enum gs_code gs_relay_code(struct gs_relay *relay, size_t i);
+
+/* --- what came of the reading --- */
+
+size_t gs_relay_ended(const struct gs_relay *relay);	/* filters, in any way */
+size_t gs_relay_complete(const struct gs_relay *relay); /* of them, complete */
+/* GS_OK: all are complete; another one if all others agree, else GS_EINCOMPLETE. */
+enum gs_code gs_relay_code(const struct gs_relay *relay);
+
+/* Why filters are not complete, a line of text a cause.  lines: see below. */
+typedef void gs_relay_cause_fn(const char *text, void *arg);
+void gs_relay_each_cause(const struct gs_relay *relay, const uint64_t *lines,
+    gs_relay_cause_fn *fn, void *arg);
+
+/* A JSON line for each filter, with the line that it stood in; then one about all. */
+void gs_relay_write_report(const struct gs_relay *relay, const uint64_t *lines,
+    struct gs_out *out);
+/* Adds "connected", or "dns: Name or service not known, again in 5 s". */
+void gs_relay_write_state(const struct gs_relay *relay, struct gs_buf *buf);
 
 #endif
