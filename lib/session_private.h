@@ -87,12 +87,12 @@ struct gs_session {
 	int64_t useful_ms; /* when the last sign of life came */
 	unsigned silences; /* since the last EOSE */
 
-	struct gs_retry rate; /* no REQ before it is due */
-	int64_t rated_ms;     /* when it was due last; -1: never */
-	unsigned num_duplicate;
-	struct gs_buf notice;	  /* printable */
-	struct gs_buf notice_raw; /* decoded */
-	struct gs_sub *noticed;	  /* the one request that the notice may be about */
+	struct gs_retry rate;		     /* no REQ before it is due */
+	int64_t rated_ms;		     /* when it was due last; -1: never */
+	unsigned num_duplicate, num_strange; /* refusals: see session_refusal */
+	struct gs_buf notice;		     /* printable */
+	struct gs_buf notice_raw;	     /* decoded */
+	struct gs_sub *noticed; /* the one request that the notice may be about */
 	int64_t notice_due_ms;
 	enum gs_refusal held_for; /* a notice that may be about any request */
 	int64_t held_number;
