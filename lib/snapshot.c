@@ -7,38 +7,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "hex.h"
+#include "document.h"
 #include "json.h"
-
-#define ID_BYTES 32
 
 static void
 write_str(struct gs_buf *buf, struct gs_str text)
 {
 	gs_json_write_string(buf, text.ptr, text.len);
-}
-
-/* Unless the list or object has only just begun. */
-static void
-write_comma(struct gs_buf *buf)
-{
-	char last = buf->data[buf->len - 1];
-
-	if (last != '[' && last != '{')
-		gs_buf_add_char(buf, ',');
-}
-
-static void
-write_strs(struct gs_buf *buf, const struct gs_str *list, size_t num)
-{
-	size_t i;
-
-	gs_buf_add_char(buf, '[');
-	for (i = 0; i < num; i++) {
-		write_comma(buf);
-		write_str(buf, list[i]);
-	}
-	gs_buf_add_char(buf, ']');
 }
 
 static void
@@ -49,24 +24,15 @@ write_services(struct gs_buf *buf, const struct gs_state *state)
 	if (state->num_services < 2)
 		return;
 	gs_buf_add_str(buf, ",\"services\":");
-	write_strs(buf, state->services, state->num_services);
+	gs_document_write_strings(buf, state->services, state->num_services);
 }
 
 static void
 write_roots(struct gs_buf *buf, const void *value)
 {
 	const struct gs_repo *repo = value;
-	size_t i;
 
-	gs_buf_add_char(buf, '[');
-	for (i = 0; i < repo->num_roots; i++) {
-		char hex[2 * ID_BYTES];
-
-		(void)gs_hex_write(hex, repo->roots[i], ID_BYTES);
-		write_comma(buf);
-		write_str(buf, (struct gs_str){ hex, sizeof(hex) });
-	}
-	gs_buf_add_char(buf, ']');
+	gs_document_write_ids(buf, repo->roots, repo->num_roots);
 }
 
 static void
@@ -77,7 +43,7 @@ write_refs(struct gs_buf *buf, const void *value)
 
 	gs_buf_add_char(buf, '[');
 	for (i = 0; i < relay->num_repos; i++) {
-		write_comma(buf);
+		gs_document_write_comma(buf);
 		write_str(buf, relay->repos[i]->ref);
 	}
 	gs_buf_add_char(buf, ']');
@@ -88,7 +54,7 @@ write_number(struct gs_buf *buf, const char *key, int64_t value)
 {
 	if (value < 0)
 		return;
-	write_comma(buf);
+	gs_document_write_comma(buf);
 	gs_buf_printf(buf, "\"%s\":%" PRId64, key, value);
 }
 
@@ -106,9 +72,9 @@ write_status(struct gs_buf *buf, const void *value)
 	write_number(buf, "last_success", status->last_success);
 	write_number(buf, "last_full_sync", status->last_full_sync);
 	if (status->num_pending > 0) {
-		write_comma(buf);
+		gs_document_write_comma(buf);
 		gs_buf_add_str(buf, "\"pending\":");
-		write_strs(buf, status->pending, status->num_pending);
+		gs_document_write_strings(buf, status->pending, status->num_pending);
 	}
 	gs_buf_add_char(buf, '}');
 }
@@ -150,7 +116,7 @@ write_map(struct gs_buf *buf, const struct gs_map *map, bool (*may_stand)(const 
 	for (i = 0; i < num; i++) {
 		if (!may_stand(all[i]->value))
 			continue;
-		write_comma(buf);
+		gs_document_write_comma(buf);
 		write_str(buf, all[i]->key);
 		if (write == NULL)
 			continue;

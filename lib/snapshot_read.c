@@ -7,18 +7,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "event.h"
-#include "hex.h"
+#include "document.h"
 #include "json.h"
 #include "mem.h"
-#include "url.h"
 
-#define SHOWN_BYTES 120 /* of a key in an error: a ref with a short d is whole */
 #define ID_BYTES 32
-
-typedef bool string_fn(struct gs_str text, void *arg, struct gs_err *err);
-typedef bool member_fn(struct gs_state *state, struct gs_str key, jv value,
-    struct gs_err *err);
 
 /* Relays and refs are read into the lists of what has this. */
 struct reading {
@@ -26,104 +19,14 @@ struct reading {
 	struct gs_relay_entry *relay;
 };
 
-/* Puts the key before the reason: the path grows outwards. */
-static bool
-fail_in_key(struct gs_err *err, struct gs_str key)
-{
-	struct gs_buf shown = GS_BUF_INIT;
-
-	gs_buf_add_shown(&shown, key.ptr, key.len, SHOWN_BYTES);
-	gs_fail_in(err, "%s", shown.data ? shown.data : "\"\"");
-	gs_buf_fini(&shown);
-	return false;
-}
-
-static bool
-read_strings(jv list, string_fn *fn, void *arg, struct gs_err *err)
-{
-	bool ok = true;
-	int i, num;
-
-	if (jv_get_kind(list) != JV_KIND_ARRAY)
-		return gs_fail(err, GS_EDATA, "not a list");
-	num = jv_array_length(jv_copy(list));
-	for (i = 0; ok && i < num; i++) {
-		jv item = jv_array_get(jv_copy(list), i);
-
-		ok = jv_get_kind(item) == JV_KIND_STRING
-		    ? fn(gs_json_str(item), arg, err)
-		    : gs_fail(err, GS_EDATA, "not a string");
-		if (!ok)
-			gs_fail_in(err, "item %d", i + 1);
-		jv_free(item);
-	}
-	return ok;
-}
-
-/* In the order of the keys, so that nothing depends on how libjv hashes. */
-static bool
-read_members(struct gs_state *state, jv object, member_fn *fn, struct gs_err *err)
-{
-	bool ok = true;
-	int i, num;
-	jv keys;
-
-	if (jv_get_kind(object) != JV_KIND_OBJECT)
-		return gs_fail(err, GS_EDATA, "not an object");
-	keys = jv_keys(jv_copy(object));
-	num = jv_array_length(jv_copy(keys));
-	for (i = 0; ok && i < num; i++) {
-		jv key = jv_array_get(jv_copy(keys), i);
-		jv value = jv_object_get(jv_copy(object), jv_copy(key));
-
-		ok = fn(state, gs_json_str(key), value, err) ||
-		    fail_in_key(err, gs_json_str(key));
-		jv_free(value);
-		jv_free(key);
-	}
-	jv_free(keys);
-	return ok;
-}
-
-/* The caller's to free; JV_KIND_INVALID if it is not there. */
-static jv
-find_member(jv object, const char *key)
-{
-	return jv_object_get(jv_copy(object), jv_string(key));
-}
-
-/* Absent: *out stays as it is. */
-static bool
-read_number(jv object, const char *key, int64_t *out, struct gs_err *err)
-{
-	int64_t value;
-
-	if (!jv_object_has(jv_copy(object), jv_string(key)))
-		return true;
-	if (!gs_json_get_int(object, key, &value) || value < 0)
-		return gs_fail(err, GS_EDATA, "%s: not a whole number from 0", key);
-	*out = value;
-	return true;
-}
-
-static bool
-check_ref(struct gs_str ref, struct gs_err *err)
-{
-	return gs_address_is_repo(ref) ||
-	    gs_fail(err, GS_EDATA, "not a repository reference 30617:<pubkey>:<d>");
-}
-
-/* NULL and err if the URL is none; private relays are no matter of the reader. */
+/* NULL and err if the URL is none. */
 static struct gs_relay_entry *
 add_relay(struct gs_state *state, struct gs_str text, struct gs_err *err)
 {
 	struct gs_url url;
 
-	if (!gs_url_parse_relay(&url, text, true, err)) {
-		if (err != NULL)
-			err->code = GS_EDATA;
+	if (!gs_document_relay(&url, text, err))
 		return NULL;
-	}
 	return gs_state_add_relay(state, gs_str_of(url.text));
 }
 
@@ -142,7 +45,7 @@ read_bootstrap(struct gs_str text, void *arg, struct gs_err *err)
 	struct gs_relay_entry *relay = add_relay(arg, text, err);
 
 	if (relay == NULL)
-		return fail_in_key(err, text);
+		return gs_document_fail_in(err, text);
 	relay->is_bootstrap = true;
 	return true;
 }
@@ -152,18 +55,17 @@ read_root(struct gs_str text, void *arg, struct gs_err *err)
 {
 	uint8_t id[ID_BYTES];
 
-	if (!gs_hex_parse(id, sizeof(id), text.ptr, text.len))
-		return gs_fail(err, GS_EDATA,
-		    "not an event id of 64 lower-case hex digits");
+	if (!gs_document_id(id, text, err))
+		return false;
 	gs_repo_add_root(arg, id);
 	return true;
 }
 
 static bool
-read_repo(struct gs_state *state, struct gs_str key, jv value, struct gs_err *err)
+read_repo(struct gs_str key, jv value, void *arg, struct gs_err *err)
 {
-	return check_ref(key, err) &&
-	    read_strings(value, read_root, gs_state_add_repo(state, key), err);
+	return gs_document_ref(key, err) &&
+	    gs_document_strings(value, read_root, gs_state_add_repo(arg, key), err);
 }
 
 static bool
@@ -171,7 +73,7 @@ read_ref(struct gs_str text, void *arg, struct gs_err *err)
 {
 	struct reading *reading = arg;
 
-	if (!check_ref(text, err))
+	if (!gs_document_ref(text, err))
 		return false;
 	gs_relay_add_repo(reading->relay, gs_state_add_repo(reading->state, text));
 	return true;
@@ -179,20 +81,20 @@ read_ref(struct gs_str text, void *arg, struct gs_err *err)
 
 /* Two spellings of one relay meet in one entry. */
 static bool
-read_synced(struct gs_state *state, struct gs_str key, jv value, struct gs_err *err)
+read_synced(struct gs_str key, jv value, void *arg, struct gs_err *err)
 {
-	struct reading reading = { state, add_relay(state, key, err) };
+	struct reading reading = { arg, add_relay(arg, key, err) };
 
 	if (reading.relay == NULL)
 		return false;
 	reading.relay->is_synced = true;
-	return read_strings(value, read_ref, &reading, err);
+	return gs_document_strings(value, read_ref, &reading, err);
 }
 
 static bool
 read_pending(struct gs_str text, void *arg, struct gs_err *err)
 {
-	if (!check_ref(text, err))
+	if (!gs_document_ref(text, err))
 		return false;
 	gs_status_add_pending(arg, text);
 	return true;
@@ -215,17 +117,17 @@ read_status_name(struct gs_relay_status *status, jv name, struct gs_err *err)
 static bool
 read_status_members(struct gs_relay_status *status, jv value, struct gs_err *err)
 {
-	jv name = find_member(value, "status");
-	jv pending = find_member(value, "pending");
-	bool ok = read_number(value, "failures", &status->failures, err) &&
-	    read_number(value, "read_until", &status->read_until, err) &&
-	    read_number(value, "last_success", &status->last_success, err) &&
-	    read_number(value, "last_full_sync", &status->last_full_sync, err);
+	jv name = gs_document_get(value, "status");
+	jv pending = gs_document_get(value, "pending");
+	bool ok = gs_document_number(value, "failures", &status->failures, err) &&
+	    gs_document_number(value, "read_until", &status->read_until, err) &&
+	    gs_document_number(value, "last_success", &status->last_success, err) &&
+	    gs_document_number(value, "last_full_sync", &status->last_full_sync, err);
 
 	if (ok && jv_get_kind(name) != JV_KIND_INVALID)
 		ok = read_status_name(status, name, err);
 	if (ok && jv_get_kind(pending) != JV_KIND_INVALID)
-		ok = read_strings(pending, read_pending, status, err) ||
+		ok = gs_document_strings(pending, read_pending, status, err) ||
 		    gs_fail_in(err, "pending");
 	jv_free(pending);
 	jv_free(name);
@@ -234,9 +136,9 @@ read_status_members(struct gs_relay_status *status, jv value, struct gs_err *err
 
 /* Of two spellings the last in byte order counts, member by member. */
 static bool
-read_status(struct gs_state *state, struct gs_str key, jv value, struct gs_err *err)
+read_status(struct gs_str key, jv value, void *arg, struct gs_err *err)
 {
-	struct gs_relay_entry *relay = add_relay(state, key, err);
+	struct gs_relay_entry *relay = add_relay(arg, key, err);
 
 	if (relay == NULL)
 		return false;
@@ -278,22 +180,22 @@ read_heading(struct gs_state *state, jv tree, struct gs_err *err)
 struct part {
 	const char *key;
 	bool may_be_absent;
-	string_fn *item;
-	member_fn *member;
+	gs_document_item_fn *item;
+	gs_document_member_fn *member;
 };
 
 static bool
 read_part(struct gs_state *state, jv tree, const struct part *part, struct gs_err *err)
 {
-	jv value = find_member(tree, part->key);
+	jv value = gs_document_get(tree, part->key);
 	bool ok = true;
 
 	if (jv_get_kind(value) == JV_KIND_INVALID)
 		ok = part->may_be_absent || gs_fail(err, GS_EDATA, "missing");
 	else if (part->item != NULL)
-		ok = read_strings(value, part->item, state, err);
+		ok = gs_document_strings(value, part->item, state, err);
 	else
-		ok = read_members(state, value, part->member, err);
+		ok = gs_document_members(value, part->member, state, err);
 	jv_free(value);
 	return ok || gs_fail_in(err, "%s", part->key);
 }

@@ -9,7 +9,7 @@ BEGIN {
 	fence("lmdb.h", "store")
 	fence("secp256k1[a-z0-9_]*.h", "verify auth")
 	fence("idn2.h", "url host")
-	fence("jv.h", "json event filter message snapshot")
+	fence("jv.h", "json document event filter message snapshot batch")
 	fence("pthread.h", "store ingest resolve")
 	lowest["libwebsockets.h"] = 4
 	lowest["netdb.h"] = 4
