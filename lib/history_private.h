@@ -13,6 +13,7 @@ struct gs_reading_page {
 	int64_t oldest_own, last_own; /* dates; -1: none */
 	int64_t limit;		      /* that was asked with */
 	bool is_outside;	      /* a frame lay outside the window */
+	bool is_ambiguous;	      /* it did, but another filter has asked for it */
 	bool is_disordered;	      /* an own frame was newer than the one before */
 };
 

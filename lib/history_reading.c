@@ -438,7 +438,9 @@ judge_shared(struct gs_reading *reading, const struct gs_reading_answer *answer)
 		return GS_READING_ALONE;
 	if (move_cursor(reading) || reading->page.fresh > 0)
 		return GS_READING_AGAIN;
-	return is_short(reading, answer) ? GS_READING_SETTLED : GS_READING_LONG;
+	return is_short(reading, answer) && !reading->page.is_ambiguous
+	    ? GS_READING_SETTLED
+	    : GS_READING_LONG;
 }
 
 enum gs_reading_next

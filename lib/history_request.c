@@ -275,6 +275,8 @@ gs_history_event(struct gs_request *request, struct gs_fit fit,
 		/* Another filter may have asked for what lies outside this window. */
 		if ((fit.outside & (1u << i)) != 0 && fit.inside == 0)
 			reading->page.is_outside = true;
+		else if ((fit.outside & (1u << i)) != 0)
+			reading->page.is_ambiguous = true;
 		if ((fit.inside & (1u << i)) != 0 &&
 		    gs_reading_take(reading, event, is_own, is_valid))
 			is_first = true;
