@@ -8,23 +8,11 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "made.h"
+#include "made_store.h"
 #include "mem.h"
-#include "store.h"
 
-#define NOW 1000000
+#define NOW MADE_NOW
 #define MAX_EVENTS 8
-
-static struct gs_store *
-scratch(void)
-{
-	struct gs_store_options options = { .scratch = true };
-	struct gs_err err;
-	struct gs_store *store = gs_store_open(NULL, &options, &err);
-
-	assert_non_null(store);
-	return store;
-}
 
 static enum gs_known
 put(struct gs_store *store, const struct gs_event *event, bool vanish)
@@ -41,41 +29,6 @@ put(struct gs_store *store, const struct gs_event *event, bool vanish)
 	return known;
 }
 
-struct listing {
-	struct gs_buf text;
-};
-
-static bool
-list_row(const struct gs_row *row, void *arg)
-{
-	struct listing *listing = arg;
-
-	gs_buf_add(&listing->text, row->json.ptr, row->json.len);
-	gs_buf_add_char(&listing->text, '\n');
-	return true;
-}
-
-static char *
-export_all(struct gs_store *store)
-{
-	struct gs_walk walk = { .since = -1, .until = -1, .now_s = NOW };
-	struct listing listing = { GS_BUF_INIT };
-	struct gs_err err;
-
-	assert_true(gs_store_walk(store, &walk, list_row, &listing, &err));
-	return gs_buf_take(&listing.text);
-}
-
-static void
-assert_sound(struct gs_store *store)
-{
-	uint64_t faults = 99;
-	struct gs_err err;
-
-	assert_true(gs_store_check(store, NULL, NULL, &faults, &err));
-	assert_int_equal(faults, 0);
-}
-
 /* Puts the events in every order; what stands must be the same, and be num events. */
 static void
 assert_any_order(struct gs_event *events, size_t num, size_t standing)
@@ -88,21 +41,19 @@ assert_any_order(struct gs_event *events, size_t num, size_t standing)
 	for (size_t k = 0; k < num; k++)
 		order[k] = k;
 	for (;;) { /* Heap's algorithm */
-		struct gs_store *store = scratch();
-		size_t lines = 0;
+		struct gs_store *store = made_store();
+		size_t lines;
 		char *text;
 
 		for (size_t k = 0; k < num; k++)
 			(void)put(store, &events[order[k]],
 			    events[order[k]].kind == GS_KIND_VANISH);
-		text = export_all(store);
-		for (const char *c = text; *c != '\0'; c++)
-			lines += *c == '\n';
+		text = made_export(store, &lines);
 		assert_int_equal(lines, standing);
 		if (first == NULL)
 			first = gs_mem_str(text);
 		assert_string_equal(text, first);
-		assert_sound(store);
+		assert_int_equal(made_faults(store), 0);
 		free(text);
 		gs_store_close(store);
 		while (i < num && counters[i] >= i)
@@ -121,13 +72,6 @@ assert_any_order(struct gs_event *events, size_t num, size_t standing)
 }
 
 static void
-fini_all(struct gs_event *events, size_t num)
-{
-	for (size_t i = 0; i < num; i++)
-		gs_event_fini(&events[i]);
-}
-
-static void
 newest_version_stands(void **state)
 {
 	struct gs_event e[4] = { 0 };
@@ -138,14 +82,14 @@ newest_version_stands(void **state)
 	make_event(&e[2], 30617, 1, 20, "[['d','x'],['n','c']]");
 	make_event(&e[3], 30617, 1, 20, "[['d','y']]");
 	assert_any_order(e, 4, 2);
-	fini_all(e, 4);
+	made_fini(e, 4);
 }
 
 static void
 lowest_id_wins_a_tie(void **state)
 {
 	struct gs_event e[2] = { 0 };
-	struct gs_store *store = scratch();
+	struct gs_store *store = made_store();
 	const struct gs_event *low;
 	struct gs_address address = { .kind = 30617, .d = { "x", 1 } };
 	struct gs_row row;
@@ -163,7 +107,7 @@ lowest_id_wins_a_tie(void **state)
 	assert_memory_equal(row.id, low->id, 32);
 	gs_txn_end(txn);
 	gs_store_close(store);
-	fini_all(e, 2);
+	made_fini(e, 2);
 }
 
 static void
@@ -177,7 +121,7 @@ missing_d_is_the_empty_one(void **state)
 	make_event(&e[2], 30617, 1, 30, "[['d','']]");
 	make_event(&e[3], 30617, 1, 40, "[['d',''],['d','x']]");
 	assert_any_order(e, 4, 1);
-	fini_all(e, 4);
+	made_fini(e, 4);
 }
 
 static void
@@ -196,7 +140,7 @@ deletion_by_address_takes_its_own_second(void **state)
 	assert_any_order(e, 5, 3);
 	make_event(&e[3], 30617, 1, 21, "[['d','a:b']]");
 	assert_any_order(e, 4, 2);
-	fini_all(e, 5);
+	made_fini(e, 5);
 }
 
 static void
@@ -215,7 +159,7 @@ deletion_by_id_takes_older_versions_too(void **state)
 	assert_any_order(e, 4, 2);
 	make_event(&e[2], 5, 2, 50, tags);
 	assert_any_order(e, 4, 2);
-	fini_all(e, 5);
+	made_fini(e, 5);
 }
 
 static void
@@ -233,7 +177,7 @@ deletion_of_regular_events_and_of_deletions(void **state)
 	make_event(&e[2], 5, 1, 60, tags); /* has no effect */
 	make_event(&e[3], 1621, 1, 100, "[['a','30617:x:z']]");
 	assert_any_order(e, 4, 3);
-	fini_all(e, 5);
+	made_fini(e, 5);
 }
 
 static void
@@ -252,7 +196,7 @@ vanish_takes_all_up_to_its_date(void **state)
 	assert_any_order(e, 5, 1);
 	make_event(&e[4], 1, 2, 5, "[]");
 	assert_any_order(e, 5, 3);
-	fini_all(e, 6);
+	made_fini(e, 6);
 }
 
 static void
@@ -267,18 +211,19 @@ expired_version_still_replaces(void **state)
 	assert_any_order(e, 3, 0);
 	make_event(&e[2], 1, 1, 20, "[['expiration','1000001']]");
 	assert_any_order(e, 3, 1);
-	fini_all(e, 3);
+	made_fini(e, 3);
 }
 
 static void
 expiry_comes_without_a_new_event(void **state)
 {
-	struct gs_store *store = scratch();
+	struct gs_store *store = made_store();
 	struct gs_event e[2] = { 0 };
 	struct gs_walk walk = { .since = -1, .until = -1, .now_s = NOW + 10 };
-	struct listing listing = { GS_BUF_INIT };
+	struct gs_buf listing = GS_BUF_INIT;
 	struct gs_err err;
 	struct gs_txn *txn;
+	size_t lines;
 	char *text;
 
 	(void)state;
@@ -286,38 +231,35 @@ expiry_comes_without_a_new_event(void **state)
 	make_event(&e[1], 30617, 1, 20, "[['d','x'],['expiration','1000010']]");
 	(void)put(store, &e[0], false);
 	assert_int_equal(put(store, &e[1], false), GS_KNOWN_STORED);
-	assert_true(gs_store_walk(store, &walk, list_row, &listing, &err));
-	assert_int_equal(listing.text.len, 0);
+	assert_true(gs_store_walk(store, &walk, made_add_line, &listing, &err));
+	assert_int_equal(listing.len, 0);
 	txn = gs_store_write(store, &err);
 	assert_true(gs_store_expire(txn, NOW + 9, NULL, &err));
 	assert_int_equal(gs_store_known(txn, e[1].id), GS_KNOWN_STORED);
 	assert_true(gs_store_expire(txn, NOW + 10, NULL, &err));
 	assert_int_equal(gs_store_known(txn, e[1].id), GS_KNOWN_EXPIRED);
 	assert_true(gs_txn_commit(txn, &err));
-	text = export_all(store);
+	text = made_export(store, &lines);
 	assert_string_equal(text, "");
-	assert_sound(store);
+	assert_int_equal(made_faults(store), 0);
 	free(text);
-	gs_buf_fini(&listing.text);
+	gs_buf_fini(&listing);
 	gs_store_close(store);
-	fini_all(e, 2);
+	made_fini(e, 2);
 }
 
 static bool
 list_root(struct gs_str ref, const uint8_t id[static 32], int64_t created_at, void *arg)
 {
-	struct listing *listing = arg;
-
-	gs_buf_printf(&listing->text, "%zu %02x %lld\n", ref.len, id[0],
-	    (long long)created_at);
+	gs_buf_printf(arg, "%zu %02x %lld\n", ref.len, id[0], (long long)created_at);
 	return true;
 }
 
 static void
 roots_come_from_the_index(void **state)
 {
-	struct gs_store *store = scratch();
-	struct listing listing = { GS_BUF_INIT };
+	struct gs_store *store = made_store();
+	struct gs_buf listing = GS_BUF_INIT;
 	struct gs_event e[4] = { 0 };
 	struct gs_buf tags = GS_BUF_INIT;
 	char key[MADE_HEX], want[100];
@@ -344,11 +286,11 @@ roots_come_from_the_index(void **state)
 	gs_txn_end(txn);
 	(void)snprintf(want, sizeof(want), "72 %02x 10\n371 %02x 10\n", e[0].id[0],
 	    e[0].id[0]);
-	assert_string_equal(listing.text.data, want);
-	gs_buf_fini(&listing.text);
+	assert_string_equal(listing.data, want);
+	gs_buf_fini(&listing);
 	gs_buf_fini(&tags);
 	gs_store_close(store);
-	fini_all(e, 3);
+	made_fini(e, 3);
 }
 
 static bool
@@ -364,7 +306,7 @@ count_row(const struct gs_row *row, void *arg)
 static void
 walks_both_ways_within_bounds(void **state)
 {
-	struct gs_store *store = scratch();
+	struct gs_store *store = made_store();
 	static const uint16_t kinds[] = { 7, 7, 1 };
 	struct gs_walk walk = { .since = 100, .until = 1600, .now_s = NOW };
 	struct gs_event event = { 0 };
@@ -372,7 +314,7 @@ walks_both_ways_within_bounds(void **state)
 	enum gs_known known;
 	struct gs_err err;
 	struct gs_txn *txn = gs_store_write(store, &err);
-	struct listing up = { GS_BUF_INIT }, down = { GS_BUF_INIT };
+	struct gs_buf up = GS_BUF_INIT, down = GS_BUF_INIT;
 	size_t count = 0;
 
 	(void)state;
@@ -384,16 +326,16 @@ walks_both_ways_within_bounds(void **state)
 		assert_true(gs_store_put(txn, &event, &how, &known, &err));
 	}
 	assert_true(gs_txn_commit(txn, &err));
-	assert_true(gs_store_walk(store, &walk, list_row, &up, &err));
+	assert_true(gs_store_walk(store, &walk, made_add_line, &up, &err));
 	walk.newest_first = true;
-	assert_true(gs_store_walk(store, &walk, list_row, &down, &err));
-	assert_int_equal(up.text.len, down.text.len);
+	assert_true(gs_store_walk(store, &walk, made_add_line, &down, &err));
+	assert_int_equal(up.len, down.len);
 	walk.kinds = kinds;
 	walk.num_kinds = 3;
 	assert_true(gs_store_walk(store, &walk, count_row, &count, &err));
 	assert_int_equal(count, 1502);
-	gs_buf_fini(&up.text);
-	gs_buf_fini(&down.text);
+	gs_buf_fini(&up);
+	gs_buf_fini(&down);
 	gs_event_fini(&event);
 	gs_store_close(store);
 }
@@ -430,7 +372,7 @@ full_map_grows_and_loses_nothing(void **state)
 		i--;
 	}
 	assert_true(grown > 0);
-	assert_sound(store);
+	assert_int_equal(made_faults(store), 0);
 	gs_event_fini(&event);
 	gs_store_close(store);
 }

@@ -8,11 +8,11 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "made.h"
+#include "made_store.h"
 #include "mem.h"
 #include "waiting.h"
 
-#define NOW 1000000
+#define NOW MADE_NOW
 #define MAX_EVENTS 8
 #define LISTED "['clone','https://git.example/n/r.git'],['relays','wss://git.example']"
 
@@ -23,17 +23,6 @@ init_policy(struct gs_policy *policy)
 
 	gs_policy_init(policy);
 	assert_true(gs_policy_add_service(policy, gs_str_of("git.example"), &err));
-}
-
-static struct gs_store *
-scratch(void)
-{
-	struct gs_store_options options = { .scratch = true };
-	struct gs_err err;
-	struct gs_store *store = gs_store_open(NULL, &options, &err);
-
-	assert_non_null(store);
-	return store;
 }
 
 /* One run of an intake over the events in this order; a txn each. */
@@ -59,27 +48,6 @@ take(struct gs_store *store, const struct gs_policy *policy,
 	gs_intake_free(intake);
 }
 
-static bool
-list_row(const struct gs_row *row, void *arg)
-{
-	struct gs_buf *text = arg;
-
-	gs_buf_add(text, row->json.ptr, row->json.len);
-	gs_buf_add_char(text, '\n');
-	return true;
-}
-
-static char *
-export_all(struct gs_store *store)
-{
-	struct gs_walk walk = { .since = -1, .until = -1, .now_s = NOW };
-	struct gs_buf text = GS_BUF_INIT;
-	struct gs_err err;
-
-	assert_true(gs_store_walk(store, &walk, list_row, &text, &err));
-	return gs_buf_take(&text);
-}
-
 static uint64_t
 sum_of(const struct gs_tally *t)
 {
@@ -91,17 +59,13 @@ static void
 check_order(const struct gs_policy *policy, struct gs_event *const *events, size_t num,
     size_t standing, char **first)
 {
-	struct gs_store *store = scratch();
+	struct gs_store *store = made_store();
 	struct gs_tally tally = { 0 };
-	uint64_t faults;
-	struct gs_err err;
-	size_t lines = 0;
+	size_t lines;
 	char *text;
 
 	take(store, policy, events, num, &tally);
-	text = export_all(store);
-	for (const char *c = text; *c != '\0'; c++)
-		lines += *c == '\n';
+	text = made_export(store, &lines);
 	assert_int_equal(lines, standing);
 	assert_int_equal(tally.stored, standing);
 	assert_int_equal(tally.read, num);
@@ -109,8 +73,7 @@ check_order(const struct gs_policy *policy, struct gs_event *const *events, size
 	if (*first == NULL)
 		*first = gs_mem_str(text);
 	assert_string_equal(text, *first);
-	assert_true(gs_store_check(store, NULL, NULL, &faults, &err));
-	assert_int_equal(faults, 0);
+	assert_int_equal(made_faults(store), 0);
 	free(text);
 	gs_tally_fini(&tally);
 	gs_store_close(store);
@@ -152,13 +115,6 @@ assert_any_order(struct gs_event *events, size_t num, size_t standing)
 }
 
 static void
-fini_all(struct gs_event *events, size_t num)
-{
-	for (size_t i = 0; i < num; i++)
-		gs_event_fini(&events[i]);
-}
-
-static void
 chains_are_freed(void **state)
 {
 	struct gs_event e[5] = { 0 };
@@ -174,7 +130,7 @@ chains_are_freed(void **state)
 	make_event(&e[3], 1111, 4, 7, tags);
 	make_event(&e[4], 1621, 2, 8, "[['a','30617:x:r']]"); /* a stranger's */
 	assert_any_order(e, 5, 4);
-	fini_all(e, 5);
+	made_fini(e, 5);
 }
 
 static void
@@ -194,7 +150,7 @@ maintainers_are_found(void **state)
 	make_event(&e[3], 30618, 4, 10, "[['d','r']]"); /* nobody named 4 */
 	make_event(&e[4], 30618, 1, 10, "[['d','r']]");
 	assert_any_order(e, 5, 4);
-	fini_all(e, 5);
+	made_fini(e, 5);
 }
 
 static void
@@ -208,7 +164,7 @@ announcement_that_drops_us_stands_in_the_way(void **state)
 	make_event(&e[2], 30617, 1, 30, "[['d','r'],['relays','wss://third.example']]");
 	make_event(&e[3], 30617, 2, 30, "[['d','r'],['relays','wss://third.example']]");
 	assert_any_order(e, 4, 1);
-	fini_all(e, 4);
+	made_fini(e, 4);
 }
 
 static void
@@ -226,7 +182,7 @@ deletions_wait_for_what_they_act_on(void **state)
 	make_event(&e[3], 5, 2, 6,
 	    "[['e','00'],['a','30617:x:y']]"); /* of nothing of ours */
 	assert_any_order(e, 4, 2);
-	fini_all(e, 4);
+	made_fini(e, 4);
 }
 
 static void
@@ -242,13 +198,13 @@ vanish_waits_for_its_signer(void **state)
 	make_event(&e[2], 62, 2, 6, "[['relay','wss://git.example/']]");
 	make_event(&e[3], 62, 3, 6, "[['relay','ALL_RELAYS']]"); /* nobody of ours */
 	assert_any_order(e, 4, 2);
-	fini_all(e, 4);
+	made_fini(e, 4);
 }
 
 static void
 old_waiters_are_freed_by_a_later_run(void **state)
 {
-	struct gs_store *store = scratch();
+	struct gs_store *store = made_store();
 	struct gs_policy policy;
 	struct gs_tally first = { 0 }, second = { 0 };
 	struct gs_event e[2] = { 0 };
@@ -270,13 +226,13 @@ old_waiters_are_freed_by_a_later_run(void **state)
 	assert_int_equal(sum_of(&second), second.read + second.freed);
 	gs_policy_fini(&policy);
 	gs_store_close(store);
-	fini_all(e, 2);
+	made_fini(e, 2);
 }
 
 static void
 changed_policy_judges_anew(void **state)
 {
-	struct gs_store *store = scratch();
+	struct gs_store *store = made_store();
 	struct gs_policy policy, other;
 	struct gs_tally tally = { 0 };
 	struct gs_event e[3] = { 0 };
@@ -301,13 +257,13 @@ changed_policy_judges_anew(void **state)
 	gs_policy_fini(&policy);
 	gs_policy_fini(&other);
 	gs_store_close(store);
-	fini_all(e, 3);
+	made_fini(e, 3);
 }
 
 static void
 without_policy_everything_is_stored_and_frees_later(void **state)
 {
-	struct gs_store *store = scratch();
+	struct gs_store *store = made_store();
 	struct gs_policy policy;
 	struct gs_tally tally = { 0 };
 	struct gs_event e[3] = { 0 };
@@ -331,13 +287,13 @@ without_policy_everything_is_stored_and_frees_later(void **state)
 	assert_int_equal(tally.stored, 3);
 	gs_policy_fini(&policy);
 	gs_store_close(store);
-	fini_all(e, 3);
+	made_fini(e, 3);
 }
 
 static void
 waiting_stays_within_its_bytes(void **state)
 {
-	struct gs_store *store = scratch();
+	struct gs_store *store = made_store();
 	struct gs_policy policy;
 	struct gs_tally tally = { 0 };
 	struct gs_event event = { 0 }, repo = { 0 };
