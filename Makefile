@@ -39,7 +39,7 @@ SAN_fuzz    := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover
 
 # pkg-config is asked when the first object is compiled, not while this file is read:
 # `make deps check` may have to install it first.
-PKGS       := libwebsockets libsecp256k1 lmdb libsodium libidn2
+PKGS       := libwebsockets libcrypto libsecp256k1 lmdb libsodium libidn2
 PKG_CHECK   = $(if $(shell $(PKG_CONFIG) --exists $(PKGS) && echo yes),,\
 	      $(error libraries are missing ($(PKGS)): run `make deps` first))
 PKG_CFLAGS  = $(PKG_CHECK)$(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS)))$(PKG_CFLAGS)
@@ -76,7 +76,7 @@ CHECKS    := $(filter-out $(PEERS),$(BATS))
 MANS      := $(sort $(wildcard man/*.[1578]))
 
 # What `make deps` installs: to build and to run `make demo` and `make check`.
-DEPS     := gcc libc6-dev make pkgconf libwebsockets-dev libjq-dev libsecp256k1-dev liblmdb-dev \
+DEPS     := gcc libc6-dev make pkgconf libwebsockets-dev libssl-dev libjq-dev libsecp256k1-dev liblmdb-dev \
 	    libsodium-dev libidn2-dev libcmocka-dev bats jq perl ca-certificates
 # And `make deps-dev`: for lint, fuzz and dist.
 DEPS_DEV := clang clang-tidy clang-format libclang-rt-dev mandoc shellcheck zsh fish git \
