@@ -103,6 +103,24 @@ typedef bool gs_root_fn(struct gs_str ref, const uint8_t id[static 32],
 bool gs_store_roots(struct gs_txn *txn, int64_t now_s, gs_root_fn *fn, void *arg,
     struct gs_err *err) GS_MUST;
 
+/* --- what came since --- */
+
+/* The sequence of the newest row; 0: none. */
+uint64_t gs_store_last_sequence(struct gs_txn *txn);
+/* The rows after that sequence, in the order in which they were stored.  In one txn. */
+bool gs_store_since(struct gs_txn *txn, uint64_t sequence, gs_row_fn *fn, void *arg,
+    struct gs_err *err) GS_MUST;
+/* The rows that expire after after_s, by time.  In one txn. */
+bool gs_store_expiring(struct gs_txn *txn, int64_t after_s, gs_row_fn *fn, void *arg,
+    struct gs_err *err) GS_MUST;
+/* How many rows of this kind stand; expired ones that are still there count. */
+uint64_t gs_store_count_kind(struct gs_txn *txn, uint16_t kind);
+/*
+ * Has nothing been committed since this view?  A process may be woken by a commit a
+ * moment before it can see it.
+ */
+bool gs_store_is_newest(const struct gs_txn *txn);
+
 /* --- writing: all calls return false with err on I/O faults or a full map --- */
 
 /* What happened to an event that came in, and to those that it moved. */
