@@ -1,0 +1,238 @@
+/* The window of a batch, and what opens it.  The difference itself is batch's. */
+#include "watch.h"
+
+#include <stdlib.h>
+
+#include "event.h"
+#include "mem.h"
+
+#define MAX_WAIT_MS 60000 /* for an expiry: the wall clock may be set meanwhile */
+#define MS_PER_S 1000
+/* Of a store full of other things that expire: go on at the time of the last one. */
+#define MAX_EXPIRING 1000
+
+struct gs_watch {
+	int64_t window_ms;
+	bool is_open;
+	int64_t due_ms;	     /* monotonic */
+	int64_t opened_at_s; /* wall */
+	int64_t events;
+	int64_t num_batches;
+	struct gs_state *state;
+
+	bool has_looked;
+	uint64_t sequence;     /* up to which the store has been seen */
+	int64_t looked_s;      /* what expired by then is noted */
+	int64_t next_expiry_s; /* when to look without being woken; -1: never */
+	bool expiry_is_cause;  /* something that counts expires then */
+};
+
+struct gs_watch *
+gs_watch_new(int64_t window_ms)
+{
+	struct gs_watch *watch = gs_mem_new(sizeof(*watch));
+
+	watch->window_ms = window_ms;
+	watch->next_expiry_s = -1;
+	return watch;
+}
+
+void
+gs_watch_free(struct gs_watch *watch)
+{
+	if (watch == NULL)
+		return;
+	gs_state_free(watch->state);
+	free(watch);
+}
+
+bool
+gs_watch_is_cause(uint16_t kind)
+{
+	return kind == GS_KIND_ANNOUNCEMENT || gs_kind_is_root(kind) ||
+	    kind == GS_KIND_DELETION || kind == GS_KIND_VANISH;
+}
+
+/* --- the window --- */
+
+void
+gs_watch_note(struct gs_watch *watch, int64_t events, struct gs_now now)
+{
+	if (!watch->is_open) {
+		watch->is_open = true;
+		watch->due_ms = now.mono_ms + watch->window_ms;
+		watch->opened_at_s = now.wall_s;
+		watch->events = 0;
+	}
+	watch->events += events;
+}
+
+bool
+gs_watch_is_open(const struct gs_watch *watch)
+{
+	return watch->is_open;
+}
+
+bool
+gs_watch_is_due(const struct gs_watch *watch, struct gs_now now)
+{
+	return watch->is_open && now.mono_ms >= watch->due_ms;
+}
+
+int64_t
+gs_watch_wait_ms(const struct gs_watch *watch, struct gs_now now)
+{
+	int64_t left_s;
+
+	if (watch->is_open)
+		return now.mono_ms < watch->due_ms ? watch->due_ms - now.mono_ms : 0;
+	if (watch->next_expiry_s < 0)
+		return -1;
+	left_s = watch->next_expiry_s - now.wall_s;
+	if (left_s <= 0)
+		return 0;
+	return left_s < MAX_WAIT_MS / MS_PER_S ? left_s * MS_PER_S : MAX_WAIT_MS;
+}
+
+/* --- the store --- */
+
+/* One look: at what was stored, then at what expires. */
+struct look {
+	struct gs_watch *watch;
+	struct gs_now now;
+	int64_t events;
+	size_t num_expiring;
+};
+
+static bool
+see_row(const struct gs_row *row, void *arg)
+{
+	struct look *look = arg;
+
+	look->watch->sequence = row->sequence;
+	look->events += gs_watch_is_cause(row->kind);
+	return true;
+}
+
+/* A request that expires has done its work; the others take something with them. */
+static bool
+leaves_a_gap(uint16_t kind)
+{
+	return kind == GS_KIND_ANNOUNCEMENT || gs_kind_is_root(kind);
+}
+
+static bool
+see_expiry(const struct gs_row *row, void *arg)
+{
+	struct look *look = arg;
+	struct gs_watch *watch = look->watch;
+	bool counts = leaves_a_gap(row->kind);
+
+	if (row->expires_at <= look->now.wall_s) {
+		look->events += counts;
+		return true;
+	}
+	if (!counts && ++look->num_expiring < MAX_EXPIRING)
+		return true;
+	watch->next_expiry_s = row->expires_at;
+	watch->expiry_is_cause = counts;
+	return false;
+}
+
+/* A writer may have let go of what expired before we looked: the time alone counts. */
+static bool
+look_at_expiry(struct look *look, struct gs_txn *txn, struct gs_err *err)
+{
+	struct gs_watch *watch = look->watch;
+	bool is_time = watch->expiry_is_cause && watch->next_expiry_s >= 0 &&
+	    look->now.wall_s >= watch->next_expiry_s;
+	int64_t before = look->events;
+
+	watch->next_expiry_s = -1;
+	if (!gs_store_expiring(txn, watch->looked_s, see_expiry, look, err))
+		return false;
+	watch->looked_s = look->now.wall_s;
+	if (is_time && look->events == before)
+		look->events++;
+	return true;
+}
+
+static int64_t
+count_causes(struct gs_txn *txn)
+{
+	static const uint16_t kinds[] = { GS_KIND_ANNOUNCEMENT, 1617, 1618, 1619, 1621 };
+	uint64_t num = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		num += gs_store_count_kind(txn, kinds[i]);
+	return (int64_t)num;
+}
+
+/* Everything is new: nobody needs to walk over it for that. */
+static void
+begin(struct gs_watch *watch, struct gs_txn *txn, struct gs_now now)
+{
+	watch->has_looked = true;
+	watch->sequence = gs_store_last_sequence(txn);
+	watch->looked_s = now.wall_s;
+	gs_watch_note(watch, count_causes(txn), now);
+}
+
+static bool
+look_at_all(struct look *look, struct gs_txn *txn, struct gs_err *err)
+{
+	struct gs_watch *watch = look->watch;
+
+	if (!watch->has_looked)
+		begin(watch, txn, look->now);
+	return gs_store_since(txn, watch->sequence, see_row, look, err) &&
+	    look_at_expiry(look, txn, err);
+}
+
+bool
+gs_watch_look(struct gs_watch *watch, struct gs_store *store, struct gs_now now,
+    bool *is_newest, struct gs_err *err)
+{
+	struct look look = { .watch = watch, .now = now };
+	struct gs_txn *txn = gs_store_read(store, err);
+	bool ok;
+
+	if (txn == NULL)
+		return false;
+	ok = look_at_all(&look, txn, err);
+	*is_newest = gs_store_is_newest(txn);
+	gs_txn_end(txn);
+	if (look.events > 0)
+		gs_watch_note(watch, look.events, now);
+	return ok;
+}
+
+/* --- the batch --- */
+
+void
+gs_watch_set_state(struct gs_watch *watch, struct gs_state *state)
+{
+	gs_state_free(watch->state);
+	watch->state = state;
+}
+
+bool
+gs_watch_take(struct gs_watch *watch, struct gs_state *state, struct gs_batch *batch)
+{
+	gs_batch_compare(batch, watch->state, state);
+	gs_watch_set_state(watch, state);
+	batch->opened_at = watch->opened_at_s;
+	batch->events = watch->events;
+	watch->is_open = false;
+	if (gs_batch_is_empty(batch))
+		return false;
+	batch->number = ++watch->num_batches;
+	return true;
+}
+
+struct gs_state *
+gs_watch_state(const struct gs_watch *watch)
+{
+	return watch->state;
+}
