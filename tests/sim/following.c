@@ -21,6 +21,7 @@
 #define MAX_OUTAGES 6000
 #define STORED 400
 #define WANTS 24
+#define REDIALLED_S (2 * HOUR_S) /* after an outage, unless it is dead */
 #define PROMPT_S 900 /* a new event of a relay without faults is here by then */
 
 struct following {
@@ -175,6 +176,7 @@ draw_ways(struct following *following, struct rng *rng)
 		ways->frame_ms = 200;
 	if (following->sort == WAYS_FAULTY)
 		ways->lies = noises[rng_below(rng, sizeof(noises) / sizeof(noises[0]))];
+	/* Silence concerns all filters of a REQ. */
 	if (ways->refusal_for_good.text == NULL)
 		ways->refuse_letter = '\0';
 }
@@ -252,13 +254,18 @@ is_backdated(const struct talk_post *post)
 	return post->event.created_at < TALK_EPOCH_S + post->at_s - MAX_BACKDATED_S;
 }
 
-/* A history after this moment asks for nothing older: it must be here. */
+/*
+ * A history after this moment asks for nothing older: it must be here.  What is
+ * refused now and then is not waited for, and is asked for in full later.
+ */
 static void
 check_read_until(struct talk *talk, void *arg)
 {
 	struct following *following = arg;
 	int64_t from_s = talk->read_until_s - OVERLAP_S - TALK_EPOCH_S;
 
+	if (following->ways.refuse_every > 0)
+		return;
 	if (!following->is_stored_checked) {
 		for (size_t i = 0; i < mimic_num_stored(following->mimic); i++) {
 			const struct pool_event *event =
@@ -287,16 +294,16 @@ is_quiet_around(const struct following *following, int64_t at_s)
 		const struct talk_outage *outage = &following->outages[i];
 
 		if (outage->at_s <= at_s + PROMPT_S &&
-		    outage->back_s + 2 * HOUR_S >= at_s - PROMPT_S)
+		    outage->back_s + REDIALLED_S >= at_s - PROMPT_S)
 			return false;
 	}
-	return at_s > 2 * HOUR_S;
+	return at_s > REDIALLED_S;
 }
 
 static void
 check_prompt(struct following *following)
 {
-	if (following->sort != WAYS_HONEST ||
+	if (following->sort != WAYS_HONEST || following->dials.num_dead > 0 ||
 	    gs_session_filters(following->talk.session).polled > 0)
 		return;
 	for (size_t i = 0; i < following->script.num_posts; i++) {
