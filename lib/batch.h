@@ -1,6 +1,6 @@
 /*
  * What is new between two states, relay by relay, and the line of JSON that says so.
- * When it is time to look is watch's.
+ * When it is time to look is window's.
  */
 #ifndef GS_BATCH_H
 #define GS_BATCH_H

@@ -4,50 +4,50 @@
  * take away; never 30618.  The window is not extended.  Pure: the caller passes the
  * time, waits, and surveys the store when a window is over.
  */
-#ifndef GS_WATCH_H
-#define GS_WATCH_H
+#ifndef GS_WINDOW_H
+#define GS_WINDOW_H
 
 #include "batch.h"
 #include "now.h"
 #include "store.h"
 
-#define GS_WATCH_WINDOW_MS 5000 /* from the first event: v2 */
+#define GS_WINDOW_MS 5000 /* from the first event: v2 */
 
-struct gs_watch;
+struct gs_window;
 
-struct gs_watch *gs_watch_new(int64_t window_ms);
-void gs_watch_free(struct gs_watch *watch);
+struct gs_window *gs_window_new(int64_t length_ms);
+void gs_window_free(struct gs_window *window);
 
 /* Is it a kind that changes what is followed? */
-bool gs_watch_is_cause(uint16_t kind);
+bool gs_window_is_cause(uint16_t kind);
 
 /* Events that came: the first ones open the window, later ones are counted. */
-void gs_watch_note(struct gs_watch *watch, int64_t events, struct gs_now now);
-bool gs_watch_is_open(const struct gs_watch *watch);
-/* Is the window over?  Then look once more, survey, and gs_watch_take. */
-bool gs_watch_is_due(const struct gs_watch *watch, struct gs_now now);
+void gs_window_note(struct gs_window *window, int64_t events, struct gs_now now);
+bool gs_window_is_open(const struct gs_window *window);
+/* Is the window over?  Then look once more, survey, and gs_window_take. */
+bool gs_window_is_due(const struct gs_window *window, struct gs_now now);
 /*
  * How long nothing will happen of itself: until the window is over, or the next of the
  * store's events expires; -1: for ever.  At most a minute, as clocks are set.
  */
-int64_t gs_watch_wait_ms(const struct gs_watch *watch, struct gs_now now);
+int64_t gs_window_wait_ms(const struct gs_window *window, struct gs_now now);
 
 /*
  * Notes what was stored and what expired since the last look.  The first look opens
  * the window: all that is there is new.  *is_newest false: look again in a moment.
  */
-bool gs_watch_look(struct gs_watch *watch, struct gs_store *store, struct gs_now now,
+bool gs_window_look(struct gs_window *window, struct gs_store *store, struct gs_now now,
     bool *is_newest, struct gs_err *err) GS_MUST;
 
 /* Takes the state that the next batch is compared with; it must be sorted. */
-void gs_watch_set_state(struct gs_watch *watch, struct gs_state *state);
+void gs_window_set_state(struct gs_window *window, struct gs_state *state);
 /*
  * Closes the window.  Takes the state that was found at its end and fills the empty
  * batch; false: nothing is new, and no number was used.
  */
-bool gs_watch_take(struct gs_watch *watch, struct gs_state *state,
+bool gs_window_take(struct gs_window *window, struct gs_state *state,
     struct gs_batch *batch);
 /* The state that was taken last, borrowed; NULL: none. */
-struct gs_state *gs_watch_state(const struct gs_watch *watch);
+struct gs_state *gs_window_state(const struct gs_window *window);
 
 #endif

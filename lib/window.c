@@ -1,5 +1,5 @@
 /* The window of a batch, and what opens it.  The difference itself is batch's. */
-#include "watch.h"
+#include "window.h"
 
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@
 /* Of a store full of other things that expire: go on at the time of the last one. */
 #define MAX_EXPIRING 1000
 
-struct gs_watch {
-	int64_t window_ms;
+struct gs_window {
+	int64_t length_ms;
 	bool is_open;
 	int64_t due_ms;	     /* monotonic */
 	int64_t opened_at_s; /* wall */
@@ -27,27 +27,27 @@ struct gs_watch {
 	bool expiry_is_cause;  /* something that counts expires then */
 };
 
-struct gs_watch *
-gs_watch_new(int64_t window_ms)
+struct gs_window *
+gs_window_new(int64_t length_ms)
 {
-	struct gs_watch *watch = gs_mem_new(sizeof(*watch));
+	struct gs_window *window = gs_mem_new(sizeof(*window));
 
-	watch->window_ms = window_ms;
-	watch->next_expiry_s = -1;
-	return watch;
+	window->length_ms = length_ms;
+	window->next_expiry_s = -1;
+	return window;
 }
 
 void
-gs_watch_free(struct gs_watch *watch)
+gs_window_free(struct gs_window *window)
 {
-	if (watch == NULL)
+	if (window == NULL)
 		return;
-	gs_state_free(watch->state);
-	free(watch);
+	gs_state_free(window->state);
+	free(window);
 }
 
 bool
-gs_watch_is_cause(uint16_t kind)
+gs_window_is_cause(uint16_t kind)
 {
 	return kind == GS_KIND_ANNOUNCEMENT || gs_kind_is_root(kind) ||
 	    kind == GS_KIND_DELETION || kind == GS_KIND_VANISH;
@@ -56,39 +56,39 @@ gs_watch_is_cause(uint16_t kind)
 /* --- the window --- */
 
 void
-gs_watch_note(struct gs_watch *watch, int64_t events, struct gs_now now)
+gs_window_note(struct gs_window *window, int64_t events, struct gs_now now)
 {
-	if (!watch->is_open) {
-		watch->is_open = true;
-		watch->due_ms = now.mono_ms + watch->window_ms;
-		watch->opened_at_s = now.wall_s;
-		watch->events = 0;
+	if (!window->is_open) {
+		window->is_open = true;
+		window->due_ms = now.mono_ms + window->length_ms;
+		window->opened_at_s = now.wall_s;
+		window->events = 0;
 	}
-	watch->events += events;
+	window->events += events;
 }
 
 bool
-gs_watch_is_open(const struct gs_watch *watch)
+gs_window_is_open(const struct gs_window *window)
 {
-	return watch->is_open;
+	return window->is_open;
 }
 
 bool
-gs_watch_is_due(const struct gs_watch *watch, struct gs_now now)
+gs_window_is_due(const struct gs_window *window, struct gs_now now)
 {
-	return watch->is_open && now.mono_ms >= watch->due_ms;
+	return window->is_open && now.mono_ms >= window->due_ms;
 }
 
 int64_t
-gs_watch_wait_ms(const struct gs_watch *watch, struct gs_now now)
+gs_window_wait_ms(const struct gs_window *window, struct gs_now now)
 {
 	int64_t left_s;
 
-	if (watch->is_open)
-		return now.mono_ms < watch->due_ms ? watch->due_ms - now.mono_ms : 0;
-	if (watch->next_expiry_s < 0)
+	if (window->is_open)
+		return now.mono_ms < window->due_ms ? window->due_ms - now.mono_ms : 0;
+	if (window->next_expiry_s < 0)
 		return -1;
-	left_s = watch->next_expiry_s - now.wall_s;
+	left_s = window->next_expiry_s - now.wall_s;
 	if (left_s <= 0)
 		return 0;
 	return left_s < MAX_WAIT_MS / MS_PER_S ? left_s * MS_PER_S : MAX_WAIT_MS;
@@ -98,7 +98,7 @@ gs_watch_wait_ms(const struct gs_watch *watch, struct gs_now now)
 
 /* One look: at what was stored, then at what expires. */
 struct look {
-	struct gs_watch *watch;
+	struct gs_window *window;
 	struct gs_now now;
 	int64_t events;
 	size_t num_expiring;
@@ -109,8 +109,8 @@ see_row(const struct gs_row *row, void *arg)
 {
 	struct look *look = arg;
 
-	look->watch->sequence = row->sequence;
-	look->events += gs_watch_is_cause(row->kind);
+	look->window->sequence = row->sequence;
+	look->events += gs_window_is_cause(row->kind);
 	return true;
 }
 
@@ -125,7 +125,7 @@ static bool
 see_expiry(const struct gs_row *row, void *arg)
 {
 	struct look *look = arg;
-	struct gs_watch *watch = look->watch;
+	struct gs_window *window = look->window;
 	bool counts = leaves_a_gap(row->kind);
 
 	if (row->expires_at <= look->now.wall_s) {
@@ -134,8 +134,8 @@ see_expiry(const struct gs_row *row, void *arg)
 	}
 	if (!counts && ++look->num_expiring < MAX_EXPIRING)
 		return true;
-	watch->next_expiry_s = row->expires_at;
-	watch->expiry_is_cause = counts;
+	window->next_expiry_s = row->expires_at;
+	window->expiry_is_cause = counts;
 	return false;
 }
 
@@ -143,15 +143,15 @@ see_expiry(const struct gs_row *row, void *arg)
 static bool
 look_at_expiry(struct look *look, struct gs_txn *txn, struct gs_err *err)
 {
-	struct gs_watch *watch = look->watch;
-	bool is_time = watch->expiry_is_cause && watch->next_expiry_s >= 0 &&
-	    look->now.wall_s >= watch->next_expiry_s;
+	struct gs_window *window = look->window;
+	bool is_time = window->expiry_is_cause && window->next_expiry_s >= 0 &&
+	    look->now.wall_s >= window->next_expiry_s;
 	int64_t before = look->events;
 
-	watch->next_expiry_s = -1;
-	if (!gs_store_expiring(txn, watch->looked_s, see_expiry, look, err))
+	window->next_expiry_s = -1;
+	if (!gs_store_expiring(txn, window->looked_s, see_expiry, look, err))
 		return false;
-	watch->looked_s = look->now.wall_s;
+	window->looked_s = look->now.wall_s;
 	if (is_time && look->events == before)
 		look->events++;
 	return true;
@@ -171,30 +171,30 @@ count_causes(struct gs_txn *txn)
 
 /* Everything is new: nobody needs to walk over it for that. */
 static void
-begin(struct gs_watch *watch, struct gs_txn *txn, struct gs_now now)
+begin(struct gs_window *window, struct gs_txn *txn, struct gs_now now)
 {
-	watch->has_looked = true;
-	watch->sequence = gs_store_last_sequence(txn);
-	watch->looked_s = now.wall_s;
-	gs_watch_note(watch, count_causes(txn), now);
+	window->has_looked = true;
+	window->sequence = gs_store_last_sequence(txn);
+	window->looked_s = now.wall_s;
+	gs_window_note(window, count_causes(txn), now);
 }
 
 static bool
 look_at_all(struct look *look, struct gs_txn *txn, struct gs_err *err)
 {
-	struct gs_watch *watch = look->watch;
+	struct gs_window *window = look->window;
 
-	if (!watch->has_looked)
-		begin(watch, txn, look->now);
-	return gs_store_since(txn, watch->sequence, see_row, look, err) &&
+	if (!window->has_looked)
+		begin(window, txn, look->now);
+	return gs_store_since(txn, window->sequence, see_row, look, err) &&
 	    look_at_expiry(look, txn, err);
 }
 
 bool
-gs_watch_look(struct gs_watch *watch, struct gs_store *store, struct gs_now now,
+gs_window_look(struct gs_window *window, struct gs_store *store, struct gs_now now,
     bool *is_newest, struct gs_err *err)
 {
-	struct look look = { .watch = watch, .now = now };
+	struct look look = { .window = window, .now = now };
 	struct gs_txn *txn = gs_store_read(store, err);
 	bool ok;
 
@@ -204,35 +204,35 @@ gs_watch_look(struct gs_watch *watch, struct gs_store *store, struct gs_now now,
 	*is_newest = gs_store_is_newest(txn);
 	gs_txn_end(txn);
 	if (look.events > 0)
-		gs_watch_note(watch, look.events, now);
+		gs_window_note(window, look.events, now);
 	return ok;
 }
 
 /* --- the batch --- */
 
 void
-gs_watch_set_state(struct gs_watch *watch, struct gs_state *state)
+gs_window_set_state(struct gs_window *window, struct gs_state *state)
 {
-	gs_state_free(watch->state);
-	watch->state = state;
+	gs_state_free(window->state);
+	window->state = state;
 }
 
 bool
-gs_watch_take(struct gs_watch *watch, struct gs_state *state, struct gs_batch *batch)
+gs_window_take(struct gs_window *window, struct gs_state *state, struct gs_batch *batch)
 {
-	gs_batch_compare(batch, watch->state, state);
-	gs_watch_set_state(watch, state);
-	batch->opened_at = watch->opened_at_s;
-	batch->events = watch->events;
-	watch->is_open = false;
+	gs_batch_compare(batch, window->state, state);
+	gs_window_set_state(window, state);
+	batch->opened_at = window->opened_at_s;
+	batch->events = window->events;
+	window->is_open = false;
 	if (gs_batch_is_empty(batch))
 		return false;
-	batch->number = ++watch->num_batches;
+	batch->number = ++window->num_batches;
 	return true;
 }
 
 struct gs_state *
-gs_watch_state(const struct gs_watch *watch)
+gs_window_state(const struct gs_window *window)
 {
-	return watch->state;
+	return window->state;
 }

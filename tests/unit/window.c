@@ -1,4 +1,4 @@
-/* watch: what opens the window, how long it lasts, what the store tells. */
+/* window: what opens the window, how long it lasts, what the store tells. */
 #include <setjmp.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -9,14 +9,14 @@
 #include <cmocka.h>
 
 #include "made.h"
-#include "watch.h"
+#include "window.h"
 
 #define WINDOW 5000
 #define NOW_S 1000000
 
 struct fixture {
 	struct gs_store *store;
-	struct gs_watch *watch;
+	struct gs_window *window;
 	struct gs_event event;
 	int64_t created_at;
 };
@@ -31,7 +31,7 @@ set_up(void **state)
 	assert_non_null(fixture);
 	fixture->store = gs_store_open(NULL, &options, &err);
 	assert_non_null(fixture->store);
-	fixture->watch = gs_watch_new(WINDOW);
+	fixture->window = gs_window_new(WINDOW);
 	*state = fixture;
 	return 0;
 }
@@ -42,7 +42,7 @@ tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	gs_event_fini(&fixture->event);
-	gs_watch_free(fixture->watch);
+	gs_window_free(fixture->window);
 	gs_store_close(fixture->store);
 	free(fixture);
 	return 0;
@@ -75,7 +75,8 @@ look(struct fixture *fixture, struct gs_now now)
 	struct gs_err err;
 	bool is_newest = false;
 
-	assert_true(gs_watch_look(fixture->watch, fixture->store, now, &is_newest, &err));
+	assert_true(gs_window_look(fixture->window, fixture->store, now, &is_newest,
+	    &err));
 	assert_true(is_newest);
 }
 
@@ -88,8 +89,8 @@ take(struct fixture *fixture, int64_t *opened_at)
 	int64_t events;
 
 	gs_state_sort(state);
-	assert_false(gs_watch_take(fixture->watch, state, &batch));
-	assert_ptr_equal(gs_watch_state(fixture->watch), state);
+	assert_false(gs_window_take(fixture->window, state, &batch));
+	assert_ptr_equal(gs_window_state(fixture->window), state);
 	events = batch.events;
 	if (opened_at != NULL)
 		*opened_at = batch.opened_at;
@@ -105,36 +106,36 @@ kinds_that_count(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(yes) / sizeof(*yes); i++)
-		assert_true(gs_watch_is_cause(yes[i]));
+		assert_true(gs_window_is_cause(yes[i]));
 	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
-		assert_false(gs_watch_is_cause(no[i]));
+		assert_false(gs_window_is_cause(no[i]));
 }
 
 static void
 the_window_is_not_extended(void **state)
 {
 	struct fixture *fixture = *state;
-	struct gs_watch *watch = fixture->watch;
+	struct gs_window *window = fixture->window;
 	int64_t opened_at;
 
-	assert_false(gs_watch_is_open(watch));
-	assert_int_equal(gs_watch_wait_ms(watch, at(0)), -1);
-	gs_watch_note(watch, 1, at(1000));
-	assert_true(gs_watch_is_open(watch));
+	assert_false(gs_window_is_open(window));
+	assert_int_equal(gs_window_wait_ms(window, at(0)), -1);
+	gs_window_note(window, 1, at(1000));
+	assert_true(gs_window_is_open(window));
 	for (int64_t ms = 1500; ms < 6000; ms += 500) {
-		gs_watch_note(watch, 2, at(ms));
-		assert_false(gs_watch_is_due(watch, at(ms)));
-		assert_int_equal(gs_watch_wait_ms(watch, at(ms)), 6000 - ms);
+		gs_window_note(window, 2, at(ms));
+		assert_false(gs_window_is_due(window, at(ms)));
+		assert_int_equal(gs_window_wait_ms(window, at(ms)), 6000 - ms);
 	}
-	assert_false(gs_watch_is_due(watch, at(5999)));
-	assert_true(gs_watch_is_due(watch, at(6000)));
-	assert_int_equal(gs_watch_wait_ms(watch, at(7000)), 0);
+	assert_false(gs_window_is_due(window, at(5999)));
+	assert_true(gs_window_is_due(window, at(6000)));
+	assert_int_equal(gs_window_wait_ms(window, at(7000)), 0);
 	assert_int_equal(take(fixture, &opened_at), 19);
 	assert_int_equal(opened_at, NOW_S + 1);
-	assert_false(gs_watch_is_open(watch));
-	assert_false(gs_watch_is_due(watch, at(9000)));
-	gs_watch_note(watch, 3, at(9000));
-	assert_int_equal(gs_watch_wait_ms(watch, at(9000)), WINDOW);
+	assert_false(gs_window_is_open(window));
+	assert_false(gs_window_is_due(window, at(9000)));
+	gs_window_note(window, 3, at(9000));
+	assert_int_equal(gs_window_wait_ms(window, at(9000)), WINDOW);
 	assert_int_equal(take(fixture, &opened_at), 3);
 	assert_int_equal(opened_at, NOW_S + 9);
 }
@@ -149,10 +150,10 @@ the_first_look_sees_all(void **state)
 	put(fixture, 1621, "[]", at(0));
 	put(fixture, 30618, "[['d','x']]", at(0));
 	look(fixture, at(0));
-	assert_true(gs_watch_is_open(fixture->watch));
+	assert_true(gs_window_is_open(fixture->window));
 	assert_int_equal(take(fixture, NULL), 2);
 	look(fixture, at(10));
-	assert_false(gs_watch_is_open(fixture->watch));
+	assert_false(gs_window_is_open(fixture->window));
 }
 
 static void
@@ -164,7 +165,7 @@ an_empty_store_is_a_beginning(void **state)
 	assert_int_equal(take(fixture, NULL), 0);
 	put(fixture, 1617, "[]", at(10));
 	look(fixture, at(20));
-	assert_int_equal(gs_watch_wait_ms(fixture->watch, at(20)), WINDOW);
+	assert_int_equal(gs_window_wait_ms(fixture->window, at(20)), WINDOW);
 	assert_int_equal(take(fixture, NULL), 1);
 }
 
@@ -178,11 +179,11 @@ what_was_stored_opens_it(void **state)
 	put(fixture, 30618, "[['d','x']]", at(10));
 	put(fixture, 1, "[]", at(10));
 	look(fixture, at(10));
-	assert_false(gs_watch_is_open(fixture->watch));
+	assert_false(gs_window_is_open(fixture->window));
 	put(fixture, 1618, "[]", at(20));
 	put(fixture, 1, "[]", at(20));
 	look(fixture, at(20));
-	assert_true(gs_watch_is_open(fixture->watch));
+	assert_true(gs_window_is_open(fixture->window));
 	put(fixture, 5, "[['k','1']]", at(30));
 	put(fixture, 30617, "[['d','x']]", at(30));
 	look(fixture, at(5020));
@@ -194,7 +195,7 @@ static void
 what_expires_opens_it(void **state)
 {
 	struct fixture *fixture = *state;
-	struct gs_watch *watch = fixture->watch;
+	struct gs_window *window = fixture->window;
 
 	put(fixture, 1, "[['expiration','1000010']]", at(0));
 	put(fixture, 1617, "[['expiration','1000020']]", at(0));
@@ -202,15 +203,15 @@ what_expires_opens_it(void **state)
 	put(fixture, 30617, "[['d','x'],['expiration','1000900']]", at(0));
 	look(fixture, at(0));
 	assert_int_equal(take(fixture, NULL), 3);
-	assert_int_equal(gs_watch_wait_ms(watch, at(0)), 20000);
+	assert_int_equal(gs_window_wait_ms(window, at(0)), 20000);
 	look(fixture, at(19999));
-	assert_false(gs_watch_is_open(watch));
-	assert_int_equal(gs_watch_wait_ms(watch, at(20000)), 0);
+	assert_false(gs_window_is_open(window));
+	assert_int_equal(gs_window_wait_ms(window, at(20000)), 0);
 	look(fixture, at(21500)); /* woken late: two have expired */
 	assert_int_equal(take(fixture, NULL), 2);
 	look(fixture, at(21600));
-	assert_false(gs_watch_is_open(watch));
-	assert_int_equal(gs_watch_wait_ms(watch, at(21600)), 60000);
+	assert_false(gs_window_is_open(window));
+	assert_int_equal(gs_window_wait_ms(window, at(21600)), 60000);
 }
 
 static void
@@ -229,15 +230,15 @@ an_expiry_counts_when_the_row_has_gone(void **state)
 	look(fixture, at(20000));
 	assert_int_equal(take(fixture, NULL), 1);
 	look(fixture, at(20001));
-	assert_false(gs_watch_is_open(fixture->watch));
-	assert_int_equal(gs_watch_wait_ms(fixture->watch, at(20001)), -1);
+	assert_false(gs_window_is_open(fixture->window));
+	assert_int_equal(gs_window_wait_ms(fixture->window, at(20001)), -1);
 }
 
 static void
 batches_are_numbered_when_they_say_something(void **state)
 {
 	struct fixture *fixture = *state;
-	struct gs_watch *watch = fixture->watch;
+	struct gs_window *window = fixture->window;
 	struct gs_batch batch = { 0 };
 	struct gs_state *some = gs_state_new();
 
@@ -245,13 +246,13 @@ batches_are_numbered_when_they_say_something(void **state)
 	gs_relay_add_repo(gs_state_add_relay(some, GS_STR("wss://r.example")),
 	    gs_state_add_repo(some, GS_STR("30617:x:y")));
 	gs_state_sort(some);
-	assert_true(gs_watch_take(watch, some, &batch));
+	assert_true(gs_window_take(window, some, &batch));
 	assert_int_equal(batch.number, 1);
 	assert_true(batch.relays[0].is_new);
 	gs_batch_fini(&batch);
 	some = gs_state_new();
 	gs_state_sort(some);
-	assert_true(gs_watch_take(watch, some, &batch));
+	assert_true(gs_window_take(window, some, &batch));
 	assert_int_equal(batch.number, 2);
 	assert_int_equal(batch.num_removed_relays, 1);
 	gs_batch_fini(&batch);
