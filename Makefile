@@ -59,6 +59,8 @@ STATIC := $(OUT)/lib/libgraspsync.a
 LIB_OBJS := $(patsubst %.c,$(OUT)/obj/%.o,$(sort $(wildcard lib/*.c)))
 CMDS     := $(patsubst cmd/%.c,%,$(sort $(wildcard cmd/grasp-sync*.c)))
 BINS     := $(addprefix $(OUT)/bin/,$(CMDS))
+# What the commands share.
+CLI_OBJS := $(patsubst %.c,$(OUT)/obj/%.o,$(sort $(wildcard cmd/cli*.c)))
 
 # Of the tests' files, those with a main become programs; the rest are parts of them.
 TEST_SRCS := $(sort $(wildcard $(addprefix tests/,$(addsuffix /*.c,unit tools relay sim fuzz))))
@@ -114,7 +116,7 @@ $(SHARED): $(LIB_OBJS)
 
 LINK = $(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
-$(OUT)/bin/%: $(OUT)/obj/cmd/%.o $(OUT)/obj/cmd/cli.o $(SHARED)
+$(OUT)/bin/%: $(OUT)/obj/cmd/%.o $(CLI_OBJS) $(SHARED)
 	@mkdir -p $(@D)
 	$(SAY) '  LD    $@'
 	$(LINK) $(RPATH)
