@@ -275,22 +275,121 @@ test_pause(void **state)
 	talk_fini(&talk);
 }
 
+/* A drop in the middle: the reading goes on from its cursor, three times. */
 static void
-test_drop(void **state)
+test_drops(void **state)
 {
 	struct talk talk;
 
 	(void)state;
 	talk_open(&talk, true, 12);
 	skip_frames(&talk);
-	(void)hear(&talk, "[\"EOSE\",\"1\"]");
-	assert_end(&talk, 0, GS_END_FINISHED);
-	gs_session_end(talk.session, GS_END_DROPPED);
+	assert_non_null(hear_event(&talk, "2", 11, 500, false));
+	hear_eose(&talk, 1, 2);
+	for (unsigned drop = 0; drop < 3; drop++) {
+		expect_with(&talk, drop ? "REQ" : "CLOSE");
+		skip_frames(&talk);
+		drop_talk(&talk);
+		assert_wish(&talk, GS_WISH_GOES_ON);
+		assert_end(&talk, 0, GS_END_FINISHED);
+		assert_end(&talk, 11, GS_END_NONE);
+		assert_int_equal(gs_session_deadline_ms(talk.session), -1);
+		expect_nothing(&talk);
+		assert_null(hear_event(&talk, "3", 11, 5, false));
+		skip_ms(&talk, 5000);
+		connect_talk(&talk);
+	}
+	expect(&talk,
+	    "[\"REQ\",\"6\",{\"kinds\":[11],\"until\":500,\"limit\":500},"
+	    "{\"kinds\":[12],\"limit\":500}]");
+	drop_talk(&talk);
+	assert_end(&talk, 10, GS_END_DROPPED);
+	assert_end(&talk, 11, GS_END_DROPPED);
 	assert_wish(&talk, GS_WISH_DONE);
+	talk_fini(&talk);
+}
+
+/* What was not asked for when the connection ended is not to blame for it. */
+static void
+test_drops_before_asking(void **state)
+{
+	struct talk talk;
+
+	(void)state;
+	talk_open(&talk, true, 1);
+	for (unsigned drop = 0; drop < 20; drop++) {
+		drop_talk(&talk);
+		connect_talk(&talk);
+	}
+	assert_wish(&talk, GS_WISH_GOES_ON);
+	assert_int_equal(skip_frames(&talk), 1);
+	hear_eose(&talk, 1, 1);
+	assert_wish(&talk, GS_WISH_DONE);
+	talk_fini(&talk);
+}
+
+/* The owner gives up, also before any connection. */
+static void
+test_end(void **state)
+{
+	struct talk talk;
+
+	(void)state;
+	talk_init(&talk, true);
+	talk_begin(&talk, 2);
+	gs_session_end(talk.session, GS_END_DROPPED);
+	assert_end(&talk, 1, GS_END_DROPPED);
+	assert_wish(&talk, GS_WISH_DONE);
+	connect_talk(&talk);
+	expect_nothing(&talk);
+	talk_fini(&talk);
+	talk_open(&talk, true, 12);
+	skip_frames(&talk);
+	hear_eose(&talk, 1, 1);
+	gs_session_end(talk.session, GS_END_DROPPED);
 	assert_end(&talk, 0, GS_END_FINISHED);
 	assert_end(&talk, 11, GS_END_DROPPED);
+	drop_talk(&talk);
+	assert_wish(&talk, GS_WISH_DONE);
+	talk_fini(&talk);
+}
+
+/* No filter at all, or none that can match: done at once. */
+static void
+test_nothing_to_read(void **state)
+{
+	struct talk talk;
+
+	(void)state;
+	talk_open(&talk, true, 0);
+	assert_wish(&talk, GS_WISH_DONE);
+	talk_fini(&talk);
+	talk_init(&talk, true);
+	talk_begin(&talk, 0);
+	talk_add(&talk, "{\"limit\":0}");
+	assert_wish(&talk, GS_WISH_GOES_ON);
+	connect_talk(&talk);
+	assert_wish(&talk, GS_WISH_DONE);
+	expect_nothing(&talk);
+	talk_fini(&talk);
+}
+
+/* The relay is slow, but it gives something: no silence. */
+static void
+test_slow_relay(void **state)
+{
+	struct talk talk;
+
+	(void)state;
+	talk_open(&talk, true, 1);
 	skip_frames(&talk);
-	assert_null(hear_event(&talk, "2", 11, 5, false));
+	for (int64_t i = 0; i < 20; i++) {
+		wait_ms(&talk, SILENCE_MS - 1);
+		assert_non_null(hear_event(&talk, "1", 1, 1000 - i, false));
+	}
+	assert_end(&talk, 0, GS_END_NONE);
+	wait_ms(&talk, SILENCE_MS);
+	assert_end(&talk, 0, GS_END_TIMEOUT);
 	talk_fini(&talk);
 }
 
@@ -310,7 +409,11 @@ main(void)
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_silent_relay),
 		cmocka_unit_test(test_pause),
-		cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_drops),
+		cmocka_unit_test(test_drops_before_asking),
+		cmocka_unit_test(test_end),
+		cmocka_unit_test(test_nothing_to_read),
+		cmocka_unit_test(test_slow_relay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
