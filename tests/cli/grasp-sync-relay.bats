@@ -16,11 +16,14 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	all=$BATS_FILE_TMPDIR/events.jsonl filters=$BATS_FILE_TMPDIR/filters
 	ids=$BATS_FILE_TMPDIR/ids
-	relay_pid=
+	relay_pid='' reader_pid='' proxy_pid=''
 }
 
 teardown() {
-	[ -z "$relay_pid" ] || kill "$relay_pid" || :
+	local pid
+	for pid in $relay_pid $reader_pid $proxy_pid; do
+		kill "$pid" 2>/dev/null || :
+	done
 }
 
 # usage: start_relay [OPTION...] FILE; sets url
@@ -195,7 +198,7 @@ count_first_page() {
 	start_relay "$all"
 	kill "$relay_pid"
 	wait "$relay_pid" || :
-	relay_pid=
+	relay_pid=''
 	fetch 69 --report report
 	[[ $stderr == *"incomplete: dropped (refused)"* ]]
 	[ "$(jq -sr '.[-1].fault' report)" = refused ]
@@ -256,4 +259,199 @@ count_first_page() {
 	filters=any fetch 0 --report report
 	[ "$(wc -l <got)" -eq $(($(wc -l <"$ids") - 20)) ]
 	[ "$(jq -sr '.[-1].invalid' report)" -ge 20 ]
+}
+
+# usage: wait_for COMMAND...   until it succeeds
+wait_for() {
+	local tries=0
+	until "$@"; do
+		[ $((tries++)) -lt 300 ] || { echo "never: $*" && return 1; }
+		sleep 0.05
+	done
+}
+
+has_lines() {
+	[ "$(wc -l <"$2")" -ge "$1" ]
+}
+
+has_text() {
+	grep -qF -- "$1" "$2"
+}
+
+# In the background; writes got and said, sets reader_pid.
+follow() {
+	: >got
+	: >said
+	grasp-sync-relay --allow-private --max-backoff 1 --filters "$filters" "$@" "$url" \
+		>got 2>said 3>&- &
+	reader_pid=$!
+}
+
+# usage: ends_with STATUS
+ends_with() {
+	local status=0
+	wait "$reader_pid" || status=$?
+	[ "$status" -eq "$1" ] || { echo "status $status" && cat said && return 1; }
+}
+
+@test "without --once it stays, and SIGTERM is 0" {
+	start_relay --page 75 "$all"
+	follow --report report
+	wait_for has_lines "$(wc -l <"$ids")" got
+	kill "$reader_pid"
+	ends_with 0
+	[ "$(cat said)" = "grasp-sync-relay: $url: connected" ]
+	all_arrived
+	[ "$(jq -s '[.[] | select(.complete == true)] | length' report)" -eq 4 ]
+}
+
+@test "a change of state is one line" {
+	start_relay "$all"
+	follow
+	wait_for has_text connected said
+	kill "$relay_pid"
+	wait "$relay_pid" || :
+	relay_pid=''
+	# Dialled again every second, told once.
+	wait_for has_text "$url: refused, again in 1 s" said
+	sleep 2.5
+	[ "$(grep -c refused said)" -eq 1 ]
+	kill "$reader_pid"
+	ends_with 0
+}
+
+@test "a reader that leaves is noticed also when nothing comes" {
+	start_relay "$all"
+	printf '{"kinds":[30617]}\n' >one
+	mkfifo pipe
+	grasp-sync-relay --allow-private --filters one "$url" >pipe 2>said 3>&- &
+	reader_pid=$!
+	head -n 1 pipe >first
+	ends_with 0
+	[[ $(cat said) != *stdout* ]]
+}
+
+@test "a reader that is slow holds the relay back, not the memory" {
+	gencorpus --seed 5 --repos 40 --roots 100 --comments 300 >many
+	start_relay many
+	mkfifo pipe
+	printf '{}\n' >any
+	grasp-sync-relay --once --allow-private --filters any "$url" >pipe 2>said 3>&- &
+	reader_pid=$!
+	exec 4<pipe
+	sleep 2
+	[ "$(wc -c <many)" -gt 12000000 ]
+	[ "$(sed -nE 's/^RssAnon:\s*([0-9]+) kB/\1/p' "/proc/$reader_pid/status")" -lt 16000 ]
+	cat <&4 >got
+	exec 4<&-
+	ends_with 0
+	cmp <(jq -r .id many | sort) <(jq -r .id got | sort)
+}
+
+@test "nobody reads: the first SIGTERM waits for them, the second does not" {
+	gencorpus --seed 5 --repos 40 --roots 100 --comments 20 >many
+	start_relay many
+	mkfifo pipe
+	printf '{}\n' >any
+	grasp-sync-relay --once --allow-private --filters any "$url" >pipe 2>said 3>&- &
+	reader_pid=$!
+	exec 4<pipe
+	sleep 1
+	kill "$reader_pid"
+	sleep 0.3
+	kill "$reader_pid"
+	ends_with 75
+	exec 4<&-
+	[[ $(cat said) == *interrupted* ]]
+}
+
+@test "since and limit narrow every filter" {
+	start_relay "$all"
+	local at
+	at=$(jq -s 'sort_by(.created_at)[length / 2 | floor].created_at' "$all")
+	fetch 0 --since "$at" --report report
+	jq -r --argjson at "$at" 'select(.created_at >= $at).id' "$all" | sort | cmp - <(jq -r .id got | sort)
+	[ "$(jq -sc '[.[].filter.since | select(.)] | unique' report)" = "[$at]" ]
+	fetch 0 --limit 7
+	[ "$(wc -l <got)" -eq 21 ]
+	jq -r 'select(.kind == 1111)' "$all" | jq -s 'sort_by(-.created_at, .id)[:7][].id' | sort |
+		cmp - <(jq -r 'select(.kind == 1111)' got | jq .id | sort)
+}
+
+@test "a key that is no good, or not ours alone, is told before anything else" {
+	url=wss://a.example
+	fetch 66 --auth-key-file none
+	[[ $stderr == "grasp-sync-relay: none: "* ]]
+	printf '%064d\n' 1 >key
+	chmod 644 key
+	fetch 78 --auth-key-file key
+	[[ $stderr == "grasp-sync-relay: key: "* ]]
+	chmod 600 key
+	echo x >key
+	fetch 78 --auth-key-file key
+}
+
+@test "a file of certificates that is missing, or holds none" {
+	url=wss://a.example
+	fetch 66 --ca-file none
+	[[ $stderr == "grasp-sync-relay: none: "* ]]
+	echo x >ca
+	fetch 78 --ca-file ca
+	[[ $stderr == "grasp-sync-relay: ca: no certificate in it" ]]
+}
+
+# An HTTP proxy that takes everybody to our relay; sets proxy.
+start_proxy() {
+	mkfifo proxy_port
+	# shellcheck disable=SC2016
+	perl -MIO::Socket::INET -MIO::Select -e '$| = 1; $SIG{PIPE} = "IGNORE"; my $to = shift;
+		my $s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1") or die;
+		print $s->sockport, "\n";
+		while (my $c = $s->accept) {
+			next if fork;
+			my $head = "";
+			sysread $c, $head, 1, length $head until $head =~ /\r\n\r\n$/;
+			print STDERR $head;
+			my $r = IO::Socket::INET->new(PeerAddr => "127.0.0.1:$to") or die;
+			syswrite $c, "HTTP/1.1 200 OK\r\n\r\n";
+			my $both = IO::Select->new($c, $r);
+			while (my @ready = $both->can_read(10)) {
+				for my $from (@ready) {
+					sysread($from, my $data, 65536) or exit;
+					syswrite $from == $c ? $r : $c, $data;
+				}
+			}
+			exit;
+		}' "${url##*:}" >proxy_port 2>proxy_log 3>&- &
+	proxy_pid=$!
+	read -r proxy <proxy_port
+}
+
+@test "a proxy is dialled, and looks the name up" {
+	start_relay "$all"
+	start_proxy
+	url=ws://relayrelayrelay.onion fetch 0 --proxy "http://127.0.0.1:$proxy"
+	kill "$proxy_pid"
+	all_arrived
+	[[ $(head -n 1 proxy_log) == "CONNECT relayrelayrelay.onion:80 HTTP/1.1"* ]]
+}
+
+@test "a proxy that is none, or not there" {
+	wrong_usage "proxy: not like http://HOST:PORT" --once --filters "$filters" \
+		--proxy socks5://127.0.0.1:9050 wss://a.example
+	url=wss://a.example fetch 69 --proxy http://127.0.0.1:1
+	[[ $stderr == *"(refused)"* ]]
+}
+
+@test "a proxy that the environment names is not used" {
+	start_relay "$all"
+	export http_proxy=http://127.0.0.1:1 https_proxy=http://127.0.0.1:1
+	fetch 0
+	all_arrived
+}
+
+@test "progress is for a terminal" {
+	start_relay "$all"
+	fetch 0 --progress
+	[ -z "$stderr" ]
 }
