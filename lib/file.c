@@ -206,6 +206,17 @@ gs_lines_next(struct gs_lines *lines, bool may_block, struct gs_str *line)
 	}
 }
 
+bool
+gs_line_is_blank(struct gs_str line)
+{
+	size_t i;
+
+	for (i = 0; i < line.len; i++)
+		if (line.ptr[i] != ' ' && line.ptr[i] != '\t' && line.ptr[i] != '\r')
+			return false;
+	return true;
+}
+
 void
 gs_lines_fini(struct gs_lines *lines)
 {

@@ -48,6 +48,8 @@ void gs_lines_init(struct gs_lines *lines, int fd, size_t max_bytes);
  */
 enum gs_line gs_lines_next(struct gs_lines *lines, bool may_block, struct gs_str *line);
 void gs_lines_fini(struct gs_lines *lines); /* does not close fd */
+/* Nothing but spaces, tabs and carriage returns: such a line is skipped. */
+bool gs_line_is_blank(struct gs_str line);
 
 /* A stream that is written by lines; its error sticks. */
 struct gs_out {

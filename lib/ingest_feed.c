@@ -19,17 +19,6 @@ struct feed {
 };
 
 static bool
-is_blank(struct gs_str line)
-{
-	size_t i;
-
-	for (i = 0; i < line.len; i++)
-		if (strchr(" \t\r", line.ptr[i]) == NULL || line.ptr[i] == '\0')
-			return false;
-	return true;
-}
-
-static bool
 is_stopped(const struct feed *feed)
 {
 	struct pollfd pfd = { .fd = feed->stop_fd, .events = POLLIN };
@@ -77,7 +66,7 @@ run_feed(struct feed *feed, struct gs_err *err)
 		}
 		if (got == GS_LINE_WAIT)
 			pause_feed(feed);
-		else if ((got == GS_LINE_TOO_LONG || !is_blank(line)) &&
+		else if ((got == GS_LINE_TOO_LONG || !gs_line_is_blank(line)) &&
 		    !gs_ingest_push(feed->ingest, line, feed->lines.number))
 			return GS_FEED_END;
 		if ((got == GS_LINE_WAIT || feed->lines.number % STOP_EVERY_LINES == 0) &&

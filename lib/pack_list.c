@@ -32,21 +32,12 @@ keep_filter(struct gs_filter *filter, void *arg)
 	*filter = (struct gs_filter)GS_FILTER_INIT;
 }
 
-static bool
-is_blank(struct gs_str line)
-{
-	for (size_t i = 0; i < line.len; i++)
-		if (line.ptr[i] != ' ' && line.ptr[i] != '\t' && line.ptr[i] != '\r')
-			return false;
-	return true;
-}
-
 /* Why the line is left out; NULL: it is not. */
 static const char *
 read_line(struct reading *reading, struct gs_str line, size_t max_bytes,
     struct gs_err *err)
 {
-	if (is_blank(line))
+	if (gs_line_is_blank(line))
 		return NULL;
 	if (reading->list->num >= GS_PACK_LIST_MAX)
 		return "too many filters";
