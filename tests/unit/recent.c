@@ -1,0 +1,76 @@
+/* Ids that were handed out: all, or the last so many, whatever was forgotten before. */
+#include "recent.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Id number i; those with the same rest by 256 begin alike. */
+static const uint8_t *
+make_id(uint8_t id[static GS_RECENT_ID], uint32_t i)
+{
+	memset(id, 0, GS_RECENT_ID);
+	id[0] = (uint8_t)i;
+	memcpy(id + 16, &i, sizeof(i));
+	return id;
+}
+
+static void
+test_all(void **state)
+{
+	struct gs_recent *recent = gs_recent_new(0);
+	uint8_t id[GS_RECENT_ID];
+
+	(void)state;
+	assert_false(gs_recent_has(recent, make_id(id, 0)));
+	for (uint32_t i = 0; i < 5000; i++) {
+		assert_false(gs_recent_has(recent, make_id(id, i)));
+		gs_recent_add(recent, id);
+		assert_true(gs_recent_has(recent, id));
+	}
+	for (uint32_t i = 0; i < 5000; i++)
+		assert_true(gs_recent_has(recent, make_id(id, i)));
+	assert_int_equal(gs_recent_count(recent), 5000);
+	gs_recent_free(recent);
+}
+
+static void
+check_last(uint32_t max)
+{
+	struct gs_recent *recent = gs_recent_new(max);
+	uint8_t id[GS_RECENT_ID];
+
+	for (uint32_t i = 0; i < 20 * max + 3; i++) {
+		gs_recent_add(recent, make_id(id, i));
+		for (uint32_t j = i > 2 * max ? i - 2 * max : 0; j <= i + 1; j++)
+			assert_int_equal(gs_recent_has(recent, make_id(id, j)),
+			    j <= i && i - j < max);
+	}
+	assert_int_equal(gs_recent_count(recent), max);
+	gs_recent_free(recent);
+}
+
+static void
+test_last(void **state)
+{
+	(void)state;
+	check_last(1);
+	check_last(2);
+	check_last(37);
+	check_last(64);
+	check_last(300);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_last),
+	};
+
+	gs_recent_free(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
