@@ -134,6 +134,9 @@ serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, s
 	case LWS_CALLBACK_RECEIVE:
 		receive_piece(user, (struct gs_str){ in, len });
 		return 0;
+	case LWS_CALLBACK_TIMER:
+		(void)lws_callback_on_writable(wsi);
+		return 0;
 	case LWS_CALLBACK_SERVER_WRITEABLE:
 		return fake_wire_write(user);
 	case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
@@ -155,8 +158,7 @@ static const struct lws_protocols protocols[] = {
 /* ---- start */
 
 struct options {
-	const char *script, *cert, *key;
-	bool prints;
+	const char *script, *cert, *key, *served;
 };
 
 static void
@@ -246,11 +248,11 @@ drop_after(struct fake_script *script, int64_t events)
 }
 
 static void
-open_log(struct fake_relay *relay, const char *path)
+open_file(FILE **file, const char *path)
 {
-	relay->log = fopen(path, "we");
-	if (relay->log == NULL)
-		fake_die("the log can't be written");
+	*file = fopen(path, "we");
+	if (*file == NULL)
+		fake_die("a file can't be written");
 }
 
 /* Both ends are ours, so that it never ends. */
@@ -276,7 +278,7 @@ static const struct option longs[] = {
 	{ "control", required_argument, NULL, 'C' },
 	{ "cert", required_argument, NULL, 'c' },
 	{ "key", required_argument, NULL, 'k' },
-	{ "print", no_argument, NULL, 'P' },
+	{ "served", required_argument, NULL, 'E' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -313,7 +315,7 @@ read_option(struct fake_relay *relay, struct options *options, int option)
 		fake_script_read(relay, optarg);
 		break;
 	case 'L':
-		open_log(relay, optarg);
+		open_file(&relay->log, optarg);
 		break;
 	case 'C':
 		open_control(relay, optarg);
@@ -324,8 +326,8 @@ read_option(struct fake_relay *relay, struct options *options, int option)
 	case 'k':
 		options->key = optarg;
 		break;
-	case 'P':
-		options->prints = true;
+	case 'E':
+		options->served = optarg;
 		break;
 	default:
 		exit(GS_EUSAGE);
@@ -341,7 +343,7 @@ read_options(struct fake_relay *relay, struct options *options, int argc, char *
 		read_option(relay, options, option);
 	if (optind + 1 < argc || (optind == argc && options->script == NULL))
 		fake_die("usage: fakerelay [--script FILE] [--log FILE] [--control FIFO] "
-			 "[--port N] [--cert FILE --key FILE] [--print] [--page N] "
+			 "[--port N] [--cert FILE --key FILE] [--served FILE] [--page N] "
 			 "[--total N] [--drop-after N] [--refuse TEXT] [--notice TEXT] "
 			 "[--silent] [--ignore-until] [EVENTS]");
 	if (optind < argc)
@@ -360,9 +362,9 @@ main(int argc, char **argv)
 		fake_die("libsodium does not start");
 	fake_script_init(&relay.script);
 	read_options(&relay, &options, argc, argv);
-	if (options.prints) {
+	if (options.served != NULL) {
+		open_file(&relay.store.served, options.served);
 		fake_store_print(&relay.store);
-		return 0;
 	}
 	if (relay.script.listen_after_ms > 0)
 		wait_deaf(&relay);

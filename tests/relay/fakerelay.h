@@ -27,6 +27,7 @@ struct fake_event {
 struct fake_store {
 	struct fake_event **events;
 	size_t num, cap;
+	FILE *served; /* gets each event, also those that come later; or NULL */
 };
 
 enum fake_order {
@@ -222,6 +223,7 @@ struct fake_event *fake_store_add(struct fake_store *store, struct gs_str line,
 /* Signs events: {"count","ago"|"at","step","kind","seed","bytes","tags"}. */
 void fake_store_make(struct fake_store *store, jv what,
     void (*made)(struct fake_event *event, void *arg), void *arg);
+/* At start: to the file of what is served. */
 void fake_store_print(const struct fake_store *store);
 /* The newest event that no filter matches, or NULL. */
 const struct fake_event *fake_store_stray(const struct fake_store *store,

@@ -108,15 +108,6 @@ read_control(struct fake_relay *relay)
 	}
 }
 
-/* Those whose wait is over may write again. */
-static void
-wake_connections(const struct fake_relay *relay)
-{
-	for (struct fake_connection *at = relay->first; at != NULL; at = at->next)
-		if (at->resume_ms > 0 || at->next_item < at->num_items)
-			(void)lws_callback_on_writable(at->wsi);
-}
-
 struct tick {
 	lws_sorted_usec_list_t sul;
 	struct fake_relay *relay;
@@ -131,7 +122,6 @@ tick(lws_sorted_usec_list_t *sul)
 	read_control(at->relay);
 	do_laters(at->relay, now_ms);
 	fake_raw_tick(at->relay, now_ms);
-	wake_connections(at->relay);
 	lws_sul_schedule(at->relay->context, 0, &at->sul, tick, TICK_US);
 }
 

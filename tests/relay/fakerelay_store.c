@@ -98,6 +98,13 @@ find_place(const struct fake_store *store, const struct fake_event *event)
 	return low;
 }
 
+static void
+print_event(const struct fake_store *store, const struct fake_event *event)
+{
+	(void)fprintf(store->served, "%s\n", event->line);
+	(void)fflush(store->served);
+}
+
 struct fake_event *
 fake_store_add(struct fake_store *store, struct gs_str line, bool *is_new)
 {
@@ -119,6 +126,8 @@ fake_store_add(struct fake_store *store, struct gs_str line, bool *is_new)
 	    (store->num - 1 - at) * sizeof(*store->events));
 	store->events[at] = event;
 	*is_new = true;
+	if (store->served != NULL)
+		print_event(store, event);
 	return event;
 }
 
@@ -191,7 +200,7 @@ void
 fake_store_print(const struct fake_store *store)
 {
 	for (size_t i = 0; i < store->num; i++)
-		(void)printf("%s\n", store->events[i]->line);
+		print_event(store, store->events[i]);
 }
 
 static bool

@@ -213,18 +213,29 @@ begin_next(struct fake_connection *connection)
 	return result;
 }
 
+static bool
+is_waiting(struct fake_connection *connection)
+{
+	int64_t rest_ms = connection->resume_ms - fake_now_ms();
+
+	if (rest_ms <= 0)
+		return false;
+	lws_set_timer_usecs(connection->wsi, rest_ms * 1000);
+	return true;
+}
+
 int
 fake_wire_write(struct fake_connection *connection)
 {
 	size_t sent = LWS_PRE + connection->out_at;
 	char *data;
 
-	if (fake_now_ms() < connection->resume_ms)
+	if (is_waiting(connection))
 		return 0;
 	if (sent >= connection->out.len && begin_next(connection) != 0)
 		return -1;
 	sent = LWS_PRE + connection->out_at;
-	if (sent >= connection->out.len || fake_now_ms() < connection->resume_ms)
+	if (sent >= connection->out.len || is_waiting(connection))
 		return 0;
 	(void)lws_callback_on_writable(connection->wsi);
 	data = connection->out.data + sent;
