@@ -88,8 +88,6 @@ struct reader {
 	bool is_interrupted, is_over;
 };
 
-/* --- options --- */
-
 static int64_t
 read_wait_ms(struct reader *reader, const char *option, const char *value)
 {
@@ -162,8 +160,6 @@ read_operand(struct reader *reader)
 	cli_usage(cli, "%s: %s", shown.data ? shown.data : "''", err.text);
 }
 
-/* --- before the relay is called --- */
-
 static void
 tell_bad_line(uint64_t line, const char *reason, const char *why, void *arg)
 {
@@ -204,8 +200,6 @@ load_key(struct reader *reader, struct gs_err *err)
 	reader->options.auth = reader->auth;
 	return reader->auth != NULL;
 }
-
-/* --- events to stdout --- */
 
 /* A reader that is slow slows the relay down; one that is gone ends it. */
 static void
@@ -248,8 +242,6 @@ take_room(void *arg)
 {
 	watch_outlet(arg);
 }
-
-/* --- what people see meanwhile --- */
 
 static void
 tell_change(void *arg)
@@ -300,8 +292,6 @@ tell_news(void *arg)
 	tell_filters(reader);
 	gs_timer_set(reader->news_timer, NEWS_MS);
 }
-
-/* --- the end --- */
 
 /* What was read before still goes to stdout; the second time there is no waiting. */
 static void
@@ -374,6 +364,19 @@ judge_reading(struct reader *reader)
 	return code;
 }
 
+/* Also where progress was shown: it leaves a line half written. */
+static void
+tell_totals(const struct reader *reader)
+{
+	const struct gs_relay *relay = reader->relay;
+	bool is_asked = reader->cli.progress_ms != 0;
+
+	(is_asked ? cli_say : cli_tell)(&reader->cli,
+	    "%s: %" PRIu64 " events, %zu of %zu filters complete", reader->url.text,
+	    gs_session_counts(gs_relay_session(relay))->events, gs_relay_complete(relay),
+	    reader->filters.num);
+}
+
 /* Says what came of it and returns the exit code. */
 static int
 conclude(struct reader *reader)
@@ -381,9 +384,7 @@ conclude(struct reader *reader)
 	int code = reader->options.once ? judge_reading(reader) : GS_OK;
 	struct gs_err err;
 
-	cli_tell(&reader->cli, "%s: %" PRIu64 " events, %zu of %zu filters complete",
-	    reader->url.text, gs_session_counts(gs_relay_session(reader->relay))->events,
-	    gs_relay_complete(reader->relay), reader->filters.num);
+	tell_totals(reader);
 	if (!write_report(reader, &err))
 		code = cli_fail(&reader->cli, &err);
 	cli_bad_end(&reader->bad);
@@ -392,8 +393,6 @@ conclude(struct reader *reader)
 	reader->cli.out.error = gs_outlet_error(reader->outlet);
 	return code;
 }
-
-/* --- all of it --- */
 
 static bool
 open_world(struct reader *reader, struct gs_err *err)

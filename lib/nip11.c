@@ -22,7 +22,7 @@ struct gs_nip11 {
 	struct gs_timer *timer;
 	struct gs_buf body;
 	bool is_starting; /* within gs_dial_start */
-	bool is_complete;
+	bool is_good;	  /* so far */
 };
 
 static void
@@ -31,7 +31,7 @@ end_fetch(struct gs_nip11 *nip11)
 	struct gs_str document = { NULL, 0 };
 
 	gs_timer_free(nip11->timer);
-	if (nip11->is_complete && nip11->body.len > 0)
+	if (nip11->is_good && nip11->body.len > 0)
 		document = (struct gs_str){ nip11->body.data, nip11->body.len };
 	if (nip11->fn != NULL)
 		nip11->fn(document, nip11->arg);
@@ -45,6 +45,7 @@ give_up(void *arg)
 {
 	struct gs_nip11 *nip11 = arg;
 
+	nip11->is_good = false;
 	if (nip11->wsi == NULL)
 		end_fetch(nip11);
 	else
@@ -54,8 +55,10 @@ give_up(void *arg)
 static int
 take_body(struct gs_nip11 *nip11, const void *in, size_t len)
 {
-	if (len > GS_LIMITS_DOCUMENT_BYTES - nip11->body.len)
+	if (len > GS_LIMITS_DOCUMENT_BYTES - nip11->body.len) {
+		nip11->is_good = false;
 		return -1;
+	}
 	gs_buf_add(&nip11->body, in, len);
 	return 0;
 }
@@ -81,13 +84,13 @@ serve(struct gs_dial_owner *owner, struct lws *wsi, enum lws_callback_reasons re
 	case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
 		return gs_dial_add_headers(wsi, in, len, ACCEPT);
 	case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
-		return lws_http_client_http_response(wsi) == HTTP_OK ? 0 : -1;
+		nip11->is_good = lws_http_client_http_response(wsi) == HTTP_OK;
+		return nip11->is_good ? 0 : -1;
 	case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
 		return read_body(wsi);
 	case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
 		return take_body(nip11, in, len);
 	case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
-		nip11->is_complete = true;
 		return -1;
 	case LWS_CALLBACK_WSI_DESTROY:
 		lws_set_opaque_user_data(wsi, NULL);

@@ -71,6 +71,8 @@ end_relay(struct gs_relay *relay)
 	gs_timer_stop(relay->timer);
 	gs_question_cancel(relay->question);
 	relay->question = NULL;
+	if (relay->ws != NULL)
+		gs_ws_close(relay->ws);
 	relay->ops.ended(relay->ops.arg);
 }
 

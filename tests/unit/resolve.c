@@ -1,4 +1,4 @@
-/* Names to addresses: what is dialled of what was found, and the threads beside the loop. */
+/* Names to addresses: what is dialled of what was found; threads beside the loop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
