@@ -23,6 +23,7 @@ gs_plan_add(struct gs_session *session)
 	    gs_mem_more(plan->items, plan->num, &plan->cap, sizeof(*plan->items));
 	plan->items[plan->num++] = (struct gs_plan_item){ .owed_s = GS_OWES_NOTHING,
 		.covered_s = -1,
+		.ended_s = -1,
 		.full_s = -1,
 		.retry = GS_RETRY_INIT };
 }
@@ -115,6 +116,7 @@ end_reading(struct gs_session *session, size_t i, struct gs_now now)
 		return;
 	}
 	item->retry = (struct gs_retry)GS_RETRY_INIT;
+	item->ended_s = item->started_s;
 	if (item->since_s < 0)
 		item->full_s = item->started_s;
 	if (item->end == GS_END_FINISHED)
@@ -269,6 +271,19 @@ retry_filters(struct gs_session *session, struct gs_now now)
 	}
 }
 
+/* What a second is too dense to give, it won't give the next time. */
+static int64_t
+since_last_poll(const struct gs_plan *plan, const struct gs_plan_item *item,
+    struct gs_now now)
+{
+	int64_t since_s = since_last(plan, item, now);
+	int64_t ended_s = least(item->ended_s, now.wall_s);
+
+	if (ended_s >= 0 && since_before(ended_s) > since_s)
+		return since_before(ended_s);
+	return since_s;
+}
+
 /* What finds no place live; what is still being read waits for the next round. */
 static void
 poll_filters(struct gs_session *session, struct gs_now now)
@@ -287,7 +302,7 @@ poll_filters(struct gs_session *session, struct gs_now now)
 		if (gs_live_state(session->live, i) != GS_LIVE_POLLED ||
 		    item->is_reading || item->retry.due_ms >= 0)
 			continue;
-		since_s = since_last(plan, item, now);
+		since_s = since_last_poll(plan, item, now);
 		gap_s = gs_live_take_gap(session->live, i, now);
 		gs_plan_owe(session, i, gap_s >= 0 ? least(since_s, gap_s) : since_s,
 		    now);

@@ -12,9 +12,9 @@
 #include "retry.h"
 #include "session.h"
 
-#define GS_SUBS_MAX 50	   /* open at a time, whatever the relay would take */
-#define GS_SUB_NAME 24	   /* decimal digits of a u64 */
-#define GS_OWES_NOTHING -2 /* -1 is a reading without since */
+#define GS_SUBS_MAX 50	     /* open at a time, whatever the relay would take */
+#define GS_SUB_NAME 24	     /* decimal digits of a u64 */
+#define GS_OWES_NOTHING (-2) /* -1 is a reading without since */
 #define GS_AUTH_ID_LEN 32
 
 /* A REQ that is open, of one of the two kinds; neither: the place is free. */
@@ -36,6 +36,7 @@ struct gs_plan_item {
 	int64_t since_s;   /* of the reading, or the last one */
 	int64_t started_s; /* when that began, wall */
 	int64_t covered_s; /* when the last complete one began; -1: none was */
+	int64_t ended_s;   /* when the last one began that came to its end; -1 */
 	int64_t full_s;	   /* when the last one without since began that ended; -1 */
 	bool is_reading;
 	enum gs_end end;       /* of the last one */

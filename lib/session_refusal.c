@@ -180,9 +180,9 @@ may_rename(struct gs_session *session)
 	return ++session->num_duplicate <= MAX_DUPLICATE;
 }
 
-/* Does the relay want to know us for this request only, perhaps for one filter of it? */
+/* Does it want to know us for this request only, perhaps for one filter of it? */
 static bool
-may_be_known(struct gs_session *session)
+is_picky(struct gs_session *session)
 {
 	return session->had_eose || ++session->num_strange <= MAX_STRANGE;
 }
@@ -230,7 +230,7 @@ refuse_sub(struct gs_session *session, struct gs_sub *sub, struct gs_str reason,
 	else if (refusal == GS_REFUSAL_EMPTY && sub->live != NULL)
 		close_live(session, sub, GS_LIVE_ENDED, tell, now);
 	else if (refusal == GS_REFUSAL_RATE_LIMITED ||
-	    (refusal == GS_REFUSAL_AUTH_REQUIRED && !may_be_known(session)))
+	    (refusal == GS_REFUSAL_AUTH_REQUIRED && !is_picky(session)))
 		refuse_for_good(session, sub, text, tell, now);
 	else
 		refuse_plainly(session, sub, text, tell, now);
