@@ -248,6 +248,35 @@ test_company_moves_no_cursor(void **state)
 	free_model(&model);
 }
 
+/*
+ * A relay ignores `until`, and all that lies outside of one filter's window came for
+ * another one: the page is still full, and proves nothing.
+ */
+static void
+test_company_hides_what_is_outside(void **state)
+{
+	char texts[GS_HISTORY_FILTERS][64];
+	const char *filters[GS_HISTORY_FILTERS + 3] = { NULL };
+	struct model model = { .page = 5, .total = 500, .ignores_until = true };
+	struct outcome outcome;
+
+	(void)state;
+	add_events(&model, 6 + 5 * GS_HISTORY_FILTERS, 1000, 10);
+	for (size_t i = 0, n = 6; i < GS_HISTORY_FILTERS; i++, n += 5) {
+		(void)snprintf(texts[i], sizeof(texts[i]),
+		    "{\"#n\":[\"%zu\",\"%zu\",\"%zu\",\"%zu\",\"%zu\"]}", n, n + 1, n + 2,
+		    n + 3, n + 4);
+		filters[i] = texts[i];
+	}
+	filters[GS_HISTORY_FILTERS] = "{\"#n\":[\"0\",\"1\",\"2\",\"3\",\"4\",\"5\"]}";
+	filters[GS_HISTORY_FILTERS + 1] = "{\"#n\":[\"1\",\"2\",\"3\",\"5\"]}";
+	outcome = read_all(&model, filters);
+	assert_false(has_all(&model, &outcome, GS_HISTORY_FILTERS));
+	assert_int_equal(end_of(&outcome, GS_HISTORY_FILTERS), GS_END_INCONSISTENT);
+	finish(&outcome);
+	free_model(&model);
+}
+
 /* Small answers settle in few REQs, not one by one. */
 static void
 test_company_is_cheap(void **state)
@@ -401,6 +430,7 @@ main(void)
 		cmocka_unit_test(test_relays_that_ignore),
 		cmocka_unit_test(test_filters_in_company),
 		cmocka_unit_test(test_company_moves_no_cursor),
+		cmocka_unit_test(test_company_hides_what_is_outside),
 		cmocka_unit_test(test_company_is_cheap),
 		cmocka_unit_test(test_random_relays),
 		cmocka_unit_test(test_counts),
