@@ -21,6 +21,7 @@
 
 /* With the 4 KiB that are the default, many connections cost 4 times as much. */
 #define BUFFER_BYTES 65536
+#define PIECE_BYTES 4096 /* of a message at a time: each connection keeps such a buffer */
 #define WATCHES "grasp-sync-watches"
 #define VHOST "grasp-sync"
 #define MAX_READY 64 /* descriptors at a time, so that sockets have their turn */
@@ -90,7 +91,7 @@ serve_watches(struct lws *wsi, enum lws_callback_reasons reason, void *user, voi
 
 /* The first protocol also hears of certificates. */
 static const struct lws_protocols protocols[] = {
-	{ GS_DIAL_PROTOCOL, gs_dial_serve, 0, BUFFER_BYTES, 0, NULL, 0 },
+	{ GS_DIAL_PROTOCOL, gs_dial_serve, 0, PIECE_BYTES, 0, NULL, 0 },
 	{ WATCHES, serve_watches, 0, 0, 0, NULL, 0 },
 	{ NULL, NULL, 0, 0, 0, NULL, 0 },
 };
