@@ -109,12 +109,17 @@ say_at_end() {
 	say 0 '{"text":"[\"AUTH\",\"again\"]","times":1000}'
 }
 
+say_text() {
+	say 0 "$(jq -nc --arg text "$1" '{text: $text}')" '.[-1].junk == 1'
+}
+
 @test "what is no frame is counted and passed over" {
-	local frame
+	local frame frames=()
 	for frame in '[]' '{}' 'null' '"x"' '[' '["event","$SUB",$EVENT]' '["EVENT"]' \
 		'["EVENT","$SUB"]' '["EVENT",$EVENT]' '["EVENT","$SUB",[]]' '["PING"]'; do
-		say 0 "$(jq -nc --arg text "$frame" '{text: $text}')" '.[-1].junk == 1'
+		frames+=("say_text $(printf '%q' "$frame")")
 	done
+	at_once "${frames[@]}"
 	say 0 '{"text":"$FILL","with":"[","fill":100000}' '.[-1].junk == 1'
 	say 0 '{"hex":"5b22c080225d"}' '.[-1].junk == 1'
 	say 0 '{"send":["EVENT","$SUB",{},{}]}' '.[-1].invalid == 1'

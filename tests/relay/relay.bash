@@ -4,17 +4,19 @@
 # to happen.  README describes the scripts.
 
 # In seconds: what is still not there then is not coming.
-readonly PATIENCE=15
+PATIENCE=15
 
 use_folder() {
 	cd "$BATS_TEST_TMPDIR" || return 1
-	relay_pid='' reader_pid=''
+	relay_pid='' reader_pid='' pids=()
 	mkfifo control
 }
 
 stop_all() {
-	stop "$reader_pid"
-	stop "$relay_pid"
+	local pid
+	for pid in "$reader_pid" "${pids[@]}"; do
+		stop "$pid"
+	done
 	# Shown when the test fails.
 	[ -n "${BATS_TEST_COMPLETED:-}" ] || for file in log said report; do
 		[ ! -e "$file" ] || { echo "--- $file" && cut -c 1-200 "$file" | tail -n 20; }
@@ -39,20 +41,19 @@ wait_for() {
 
 # usage: at_once COMMAND...   each beside the others, in a folder of its own; all must succeed
 at_once() {
-	local command number=0 pids=() failed=''
+	local command number=0 rows=() failed=''
 	for command in "$@"; do
 		number=$((number + 1))
 		(
 			mkdir "$number" && cd "$number" || exit 1
 			cp ../filters . && mkfifo control
-			relay_pid='' reader_pid=''
-			trap 'stop "$relay_pid"' EXIT
+			trap 'stop "$reader_pid"; stop "$relay_pid"' EXIT
 			eval "$command"
 		) >"$number.out" 2>&1 3>&- &
-		pids+=($!)
+		rows+=($!)
 	done
-	for number in "${!pids[@]}"; do
-		wait "${pids[number]}" && continue
+	for number in "${!rows[@]}"; do
+		wait "${rows[number]}" && continue
 		failed=yes
 		echo "failed: row $((number + 1))"
 		cat "$((number + 1)).out"
@@ -71,6 +72,7 @@ start_relay() {
 	fakerelay --script script --control control --log log \
 		--served served "$@" >listening 2>relay.log 3>&- &
 	relay_pid=$!
+	pids+=("$relay_pid")
 	read -r line <listening || {
 		cat relay.log
 		return 1

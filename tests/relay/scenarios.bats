@@ -102,18 +102,19 @@ check_open() {
 	[ "$(count_logged '.got[0] == "REQ"')" -le 4 ]
 }
 
+# usage: crowd VERB TEXT   that answers more than two subscriptions
+crowd() {
+	start_relay "{\"make\":[$(some 50 1 a)],\"max_filters\":5,
+		\"max_subscriptions\":{\"max\":2,\"by\":\"$1\",\"text\":\"$2\"}}"
+	fetch 0
+	got_all
+}
+
 @test "3: too many concurrent REQs: fewer of them" {
-	local by
 	seq 1 40 | sed 's/.*/{"kinds":[1621],"#x":["&"]}/' >>filters
-	for by in NOTICE CLOSED; do
-		rm -f log
-		start_relay "{\"make\":[$(some 50 1 a)],\"max_subscriptions\":
-			{\"max\":2,\"by\":\"$by\",\"text\":\"ERROR: too many concurrent REQs\"},
-			\"max_filters\":5}"
-		fetch 0
-		got_all
-		stop_relay
-	done
+	at_once "crowd NOTICE 'ERROR: too many concurrent REQs'" \
+		"crowd CLOSED 'error: too many concurrent REQs'" \
+		"crowd NOTICE 'Subscription error: Maximum concurrent subscription count reached'"
 }
 
 @test "3: one filter a REQ and one REQ at a time are enough" {
@@ -139,17 +140,17 @@ check_open() {
 	never_logged '.got[0] == "REQ" and ([.got[2:][].limit] | max) > 20'
 }
 
+# usage: narrow LIMIT   of a relay that has no document
+narrow() {
+	start_relay "{\"make\":[$(some 500 1 a),$(some 40 2 E)],$1}"
+	fetch 0
+	got_all
+}
+
 @test "3: limits that only show when one goes over them are learnt" {
-	start_relay "{\"make\":[$(some 500 1 a),$(some 40 2 E)],\"max_limit\":300}"
-	fetch 0
-	got_all
-	stop_relay
-	rm log
 	seq 1 40 | sed 's/.*/{"kinds":[1621],"#x":["&"]}/' >>filters
-	start_relay "{\"make\":[$(some 50 1 a)],\"max_message\":
-		{\"max\":700,\"text\":\"message too large (900 > 700)\"}}"
-	fetch 0
-	got_all
+	at_once "narrow '\"max_limit\":300'" "narrow '\"max_filters\":3'" \
+		"narrow '\"max_message\":{\"max\":700,\"text\":\"message too large (900 > 700)\"}'"
 }
 
 @test "4: a NOTICE of rate limits in the middle of a page, and in the place of one" {
