@@ -1,28 +1,23 @@
 /*
- * grasp-sync-filters: what to ask each relay for, from a state file.  The state is
- * read whole before the first line is printed, so damage prints nothing.
+ * grasp-sync-filters: what to ask each relay for, from a state file or what is new in
+ * batches.  A state is read whole before the first line is printed, so damage prints
+ * nothing.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "batch.h"
 #include "cli.h"
 #include "clock.h"
-#include "json.h"
 #include "layers.h"
+#include "listing.h"
 #include "num.h"
-#include "pack.h"
 #include "snapshot.h"
 #include "url.h"
 
 #define MAX_CHUNK 1000	  /* no relay takes that many values in a filter */
 #define MAX_FILTERS 10000 /* in a REQ */
-
-enum format {
-	FORMAT_FILTERS,
-	FORMAT_REQ,
-	FORMAT_ARRAY,
-};
 
 static const char *const format_names[] = { "filters", "req", "array", NULL };
 
@@ -30,27 +25,22 @@ struct settings {
 	const char *relay; /* as typed, or NULL: all relays */
 	struct gs_url url; /* the same, canonical */
 	const char *since, *now;
-	enum format format;
+	enum gs_listing_form format;
 	struct gs_layers_options layers;
 	struct gs_pack_limits limits;
+	const char *batch; /* a file of batches, or NULL: a state file */
 	bool has_limits;
 	bool show_stats;
 	bool allow_private;
 };
 
-/* What was printed, of one relay or of all. */
-struct counts {
-	size_t filters, messages, bytes, left_out;
-};
-
 struct printer {
 	struct cli *cli;
 	const struct settings *settings;
-	struct gs_str url;   /* of the relay that is being printed */
-	struct gs_buf shown; /* the same for people */
-	struct gs_buf filter, list, line;
-	struct gs_pack *pack;
-	struct counts counts, total;
+	struct gs_listing *listing;
+	struct gs_buf shown; /* the URL of the relay that is being printed, for people */
+	struct gs_listing_counts counts, total;
+	struct cli_bad bad; /* lines of --batch */
 };
 
 enum option {
@@ -64,6 +54,7 @@ enum option {
 	OPT_STATS,
 	OPT_NOW,
 	OPT_ALLOW_PRIVATE,
+	OPT_BATCH,
 };
 
 static const struct cli_option options[] = {
@@ -81,6 +72,8 @@ static const struct cli_option options[] = {
 	[OPT_NOW] = { "now", 0, "T", "take this for the time (for --since 15m)" },
 	[OPT_ALLOW_PRIVATE] = { "allow-private", 0, NULL,
 	    "--relay may be private and not in the state" },
+	[OPT_BATCH] = { "batch", 0, "FILE",
+	    "only what is new: batches of grasp-sync-watch, a line each" },
 	{ NULL, 0, NULL, NULL },
 };
 
@@ -124,7 +117,7 @@ set_format(const struct cli *cli, struct settings *settings, const char *value)
 
 	for (i = 0; format_names[i] != NULL; i++)
 		if (strcmp(value, format_names[i]) == 0) {
-			settings->format = (enum format)i;
+			settings->format = (enum gs_listing_form)i;
 			return;
 		}
 	gs_fail(&err, GS_EUSAGE, "not filters, req or array");
@@ -181,6 +174,9 @@ set_option(const struct cli *cli, struct settings *settings, enum option option,
 	case OPT_ALLOW_PRIVATE:
 		settings->allow_private = true;
 		break;
+	case OPT_BATCH:
+		settings->batch = value;
+		break;
 	}
 }
 
@@ -208,8 +204,10 @@ read_options(struct cli *cli, struct settings *settings)
 	set_since(cli, settings);
 	if (settings->layers.layers == 0)
 		settings->layers.layers = GS_LAYERS_ALL;
-	if (settings->has_limits && settings->format != FORMAT_REQ)
+	if (settings->has_limits && settings->format != GS_LISTING_REQ)
 		cli_usage(cli, "--max-filters and --max-bytes go with --format req");
+	if (settings->batch != NULL && cli->at < cli->argc)
+		cli_usage(cli, "%s: no state file with --batch", cli->argv[cli->at]);
 }
 
 /* The only operand, or stdin unless a person sits at it. */
@@ -240,111 +238,19 @@ read_state(const char *path, struct gs_err *err)
 	return state;
 }
 
-/* With --relay what is asked for stands alone, else in an object that names the relay. */
 static bool
-print_line(struct printer *printer, const char *member, struct gs_str json)
-{
-	struct gs_buf *line = &printer->line;
-
-	if (printer->settings->relay != NULL)
-		return cli_line(printer->cli, json.ptr, json.len);
-	gs_buf_clear(line);
-	gs_buf_add_str(line, "{\"relay\":");
-	gs_json_write_string(line, printer->url.ptr, printer->url.len);
-	gs_buf_printf(line, ",%s:", member);
-	gs_buf_add(line, json.ptr, json.len);
-	gs_buf_add_char(line, '}');
-	return cli_line(printer->cli, line->data, line->len);
-}
-
-static bool
-print_frame(size_t number, struct gs_str frame, size_t first, size_t count, void *arg)
+print_line(const char *text, size_t len, void *arg)
 {
 	struct printer *printer = arg;
 
-	(void)number;
-	(void)first;
-	printer->counts.filters += count;
-	printer->counts.messages++;
-	printer->counts.bytes += frame.len;
-	return print_line(printer, "\"req\"", frame);
-}
-
-/* A part is the smallest that there is: if it fits no message, it is left out. */
-static bool
-pack_part(const struct gs_filter *filter, bool fits, void *arg)
-{
-	struct printer *printer = arg;
-	bool too_big;
-
-	(void)fits;
-	gs_buf_clear(&printer->filter);
-	gs_filter_write(filter, &printer->filter);
-	if (gs_pack_add(printer->pack,
-		(struct gs_str){ printer->filter.data, printer->filter.len }, &too_big))
-		return true;
-	printer->counts.left_out += too_big;
-	return too_big;
-}
-
-static bool
-pack_filter(struct printer *printer, const struct gs_filter *filter)
-{
-	struct gs_str json = { printer->filter.data, printer->filter.len };
-	bool too_big;
-
-	if (gs_pack_add(printer->pack, json, &too_big))
-		return true;
-	return too_big &&
-	    gs_pack_split(filter, gs_pack_room(&printer->settings->limits), pack_part,
-		printer);
-}
-
-static bool
-print_filter(struct printer *printer, unsigned layer)
-{
-	char member[sizeof("\"layer\":0,\"filter\"")] = "\"layer\":0,\"filter\"";
-
-	member[sizeof("\"layer\":") - 1] = (char)('0' + layer);
-	return print_line(printer, member,
-	    (struct gs_str){ printer->filter.data, printer->filter.len });
-}
-
-static bool
-give_filter(unsigned layer, const struct gs_filter *filter, void *arg)
-{
-	struct printer *printer = arg;
-
-	gs_buf_clear(&printer->filter);
-	gs_filter_write(filter, &printer->filter);
-	if (printer->settings->format == FORMAT_REQ)
-		return pack_filter(printer, filter);
-	printer->counts.filters++;
-	printer->counts.bytes += printer->filter.len;
-	if (printer->settings->format == FORMAT_FILTERS)
-		return print_filter(printer, layer);
-	gs_buf_add_char(&printer->list, printer->list.len == 0 ? '[' : ',');
-	gs_buf_add(&printer->list, printer->filter.data, printer->filter.len);
-	return true;
-}
-
-/* What the format holds back until all filters of a relay are there. */
-static bool
-print_rest(struct printer *printer)
-{
-	if (printer->settings->format == FORMAT_REQ)
-		return gs_pack_flush(printer->pack);
-	if (printer->list.len == 0)
-		return true;
-	gs_buf_add_char(&printer->list, ']');
-	return print_line(printer, "\"filters\"",
-	    (struct gs_str){ printer->list.data, printer->list.len });
+	return cli_line(printer->cli, text, len);
 }
 
 static void
-show_counts(const struct printer *printer, const char *who, const struct counts *counts)
+show_counts(const struct printer *printer, const char *who,
+    const struct gs_listing_counts *counts)
 {
-	if (printer->settings->format == FORMAT_REQ)
+	if (printer->settings->format == GS_LISTING_REQ)
 		cli_complain(printer->cli, "%s: %zu filters in %zu messages, %zu bytes",
 		    who, counts->filters, counts->messages, counts->bytes);
 	else
@@ -355,7 +261,7 @@ show_counts(const struct printer *printer, const char *who, const struct counts 
 static void
 tell_relay(const struct printer *printer)
 {
-	const struct counts *counts = &printer->counts;
+	const struct gs_listing_counts *counts = &printer->counts;
 	const char *who = printer->shown.data;
 
 	if (counts->left_out > 0)
@@ -369,7 +275,7 @@ tell_relay(const struct printer *printer)
 }
 
 static void
-add_counts(struct counts *total, const struct counts *counts)
+add_counts(struct gs_listing_counts *total, const struct gs_listing_counts *counts)
 {
 	total->filters += counts->filters;
 	total->messages += counts->messages;
@@ -377,30 +283,36 @@ add_counts(struct counts *total, const struct counts *counts)
 	total->left_out += counts->left_out;
 }
 
+static void
+begin_relay(struct printer *printer, struct gs_str url)
+{
+	gs_buf_clear(&printer->shown);
+	gs_buf_add_shown(&printer->shown, url.ptr, url.len, url.len);
+	gs_listing_begin(printer->listing, url);
+}
+
+static bool
+end_relay(struct printer *printer)
+{
+	if (!gs_listing_end(printer->listing, &printer->counts))
+		return false;
+	tell_relay(printer);
+	add_counts(&printer->total, &printer->counts);
+	return true;
+}
+
 /* relay NULL: one that is not in the state.  False: stdout has failed. */
 static bool
 print_relay(struct printer *printer, const struct gs_relay_entry *relay,
     struct gs_str url)
 {
-	bool ok;
-
-	printer->url = url;
-	gs_buf_clear(&printer->shown);
-	gs_buf_add_shown(&printer->shown, url.ptr, url.len, url.len);
+	begin_relay(printer, url);
 	if (relay == NULL)
 		cli_say(printer->cli, "%s: not in the state, so layer 1 alone",
 		    printer->shown.data);
-	printer->counts = (struct counts){ 0 };
-	printer->pack = gs_pack_new(&printer->settings->limits, print_frame, printer);
-	gs_buf_clear(&printer->list);
-	ok = gs_layers_each(relay, &printer->settings->layers, give_filter, printer) &&
-	    print_rest(printer);
-	gs_pack_free(printer->pack);
-	if (!ok)
-		return false;
-	tell_relay(printer);
-	add_counts(&printer->total, &printer->counts);
-	return true;
+	return gs_layers_each(relay, &printer->settings->layers, gs_listing_add,
+		   printer->listing) &&
+	    end_relay(printer);
 }
 
 static bool
@@ -437,24 +349,99 @@ print_one(struct printer *printer, const struct gs_state *state)
 	return print_relay(printer, NULL, url);
 }
 
+static bool
+print_state(struct printer *printer, struct gs_err *err)
+{
+	const char *path = read_operand(printer->cli);
+	struct gs_state *state = read_state(path, err);
+
+	if (state == NULL)
+		return false;
+	(void)(printer->settings->relay != NULL ? print_one(printer, state)
+						: print_all(printer, state));
+	gs_state_free(state);
+	return true;
+}
+
+/* --- batches --- */
+
+/* What is new on each relay, or on the one that was asked for. */
+static bool
+print_batch(const struct gs_batch *batch, void *arg)
+{
+	struct printer *printer = arg;
+	const struct settings *settings = printer->settings;
+	size_t i;
+
+	for (i = 0; i < batch->num_relays; i++) {
+		const struct gs_batch_relay *relay = &batch->relays[i];
+
+		if (settings->relay != NULL && !gs_str_is(relay->url, settings->url.text))
+			continue;
+		begin_relay(printer, relay->url);
+		if (!gs_batch_layers(relay, &settings->layers, gs_listing_add,
+			printer->listing) ||
+		    !end_relay(printer))
+			return false;
+	}
+	return cli_flush(printer->cli);
+}
+
+static void
+tell_bad_batch(uint64_t line, const char *why, void *arg)
+{
+	struct printer *printer = arg;
+
+	cli_bad_line(&printer->bad, line, "batch", why);
+}
+
+static bool
+print_batches(struct printer *printer, struct gs_err *err)
+{
+	const char *path = printer->settings->batch;
+	bool ok;
+
+	printer->bad = (struct cli_bad){ .cli = printer->cli, .file = path };
+	ok = gs_batch_read(path, print_batch, tell_bad_batch, printer, err);
+	cli_bad_end(&printer->bad);
+	return ok;
+}
+
+/* --- all of it --- */
+
 static int
-print_state(struct cli *cli, const struct settings *settings,
-    const struct gs_state *state)
+judge(const struct printer *printer)
+{
+	const struct gs_listing_counts *total = &printer->total;
+
+	bool is_read = printer->cli->out.error == 0; /* else nobody asks */
+
+	if (is_read && printer->settings->show_stats && printer->settings->relay == NULL)
+		show_counts(printer, "total", total);
+	if (is_read && total->filters + total->left_out == 0)
+		cli_say(printer->cli, "nothing to ask");
+	if (printer->bad.count > 0)
+		return GS_EDATA;
+	return total->left_out > 0 ? GS_EINCOMPLETE : GS_OK;
+}
+
+static int
+run(struct cli *cli, const struct settings *settings)
 {
 	struct printer printer = { .cli = cli, .settings = settings };
-	const struct counts *total = &printer.total;
-	bool ok = settings->relay != NULL ? print_one(&printer, state)
-					  : print_all(&printer, state);
+	const struct gs_listing_options how = { settings->format, settings->limits,
+		settings->relay != NULL, print_line, &printer };
+	struct gs_err err;
+	bool ok;
+	int code;
 
-	if (ok && settings->show_stats && settings->relay == NULL)
-		show_counts(&printer, "total", total);
-	if (ok && total->filters + total->left_out == 0)
-		cli_say(cli, "nothing to ask");
+	printer.listing = gs_listing_new(&how);
+	ok = settings->batch != NULL ? print_batches(&printer, &err)
+				     : print_state(&printer, &err);
+	code = ok ? judge(&printer) : cli_fail(cli, &err);
+	gs_listing_free(printer.listing);
 	gs_buf_fini(&printer.shown);
-	gs_buf_fini(&printer.filter);
-	gs_buf_fini(&printer.list);
-	gs_buf_fini(&printer.line);
-	return total->left_out > 0 ? GS_EINCOMPLETE : GS_OK;
+	return code;
 }
 
 int
@@ -462,21 +449,14 @@ main(int argc, char **argv)
 {
 	struct cli cli = { .name = "grasp-sync-filters",
 		.usage =
-		    "[--relay URL] [--since T] [--layer N]... [--format NAME] [STATE]",
+		    "[--relay URL] [--since T] [--layer N]... [--format NAME] [STATE]\n"
+		    "--batch FILE [--relay URL] [OPTION]...",
 		.about = "turn a state file into filters, relay by relay",
 		.options = options };
 	struct settings settings = { .layers = { 0, GS_LAYERS_CHUNK, -1 },
 		.limits = { GS_PACK_FILTERS, GS_PACK_BYTES } };
-	struct gs_state *state;
-	struct gs_err err;
-	int code;
 
 	cli_init(&cli, argc, argv);
 	read_options(&cli, &settings);
-	state = read_state(read_operand(&cli), &err);
-	if (state == NULL)
-		return cli_fail(&cli, &err);
-	code = print_state(&cli, &settings, state);
-	gs_state_free(state);
-	return cli_end(&cli, code, GS_OK);
+	return cli_end(&cli, run(&cli, &settings), GS_OK);
 }

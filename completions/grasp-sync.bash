@@ -17,12 +17,17 @@ _grasp_sync_options() {
 		;;
 	grasp-sync-filters)
 		echo --relay= --since= --layer= --chunk= --format= --max-filters= \
-			--max-bytes= --stats --now= --allow-private
+			--max-bytes= --stats --now= --allow-private --batch=
 		;;
 	grasp-sync-relay)
 		echo --once --filters= --since= --limit= --timeout= --report= --progress \
 			--auth-key-file= --allow-private --insecure --ca-file= --proxy= \
 			--max-backoff=
+		;;
+	grasp-sync-watch)
+		echo --db= --service= --bootstrap= --follow= --own-url= --allow-private --state= \
+			--window= --once --max-relays= --max-relays-repo= --max-relays-author= \
+			--max-roots=
 		;;
 	esac
 	echo --help --version --verbose --quiet
@@ -46,9 +51,10 @@ _grasp_sync_values() {
 	--follow) compgen -W 'listed all' -- "$cur" && compgen -f -- "$cur" ;;
 	--format) compgen -W 'filters req array' -- "$cur" ;;
 	--layer) compgen -W '1 2 3' -- "$cur" ;;
+	--window) compgen -W '5s 30s 1m' -- "$cur" ;;
 	--since) compgen -W '15m 24h 7d' -- "$cur" ;;
 	--relay) compgen -W "$(_grasp_sync_relays "$@")" -- "$cur" ;;
-	--events | --output | --filters | --report | --auth-key-file | --ca-file | -o) compgen -f -- "$cur" ;;
+	--events | --output | --filters | --report | --auth-key-file | --ca-file | --state | --batch | -o) compgen -f -- "$cur" ;;
 	esac
 }
 
@@ -91,4 +97,5 @@ _grasp_sync() {
 	fi
 }
 
-complete -F _grasp_sync grasp-sync-store grasp-sync-init grasp-sync-filters grasp-sync-relay
+complete -F _grasp_sync grasp-sync-store grasp-sync-init grasp-sync-filters grasp-sync-relay \
+	grasp-sync-watch

@@ -10,7 +10,7 @@ function __grasp_sync_relays
     end
 end
 
-for command in grasp-sync-store grasp-sync-init grasp-sync-filters grasp-sync-relay
+for command in grasp-sync-store grasp-sync-init grasp-sync-filters grasp-sync-relay grasp-sync-watch
     complete -c $command -l help -s h -d 'show the options'
     complete -c $command -l version -s V -d 'show the version'
     complete -c $command -l verbose -s v -d 'say more'
@@ -64,6 +64,7 @@ complete -c grasp-sync-filters -l max-bytes -x -d 'bytes a REQ'
 complete -c grasp-sync-filters -l stats -d 'filters and bytes of each relay'
 complete -c grasp-sync-filters -l now -x -d 'take this for the time'
 complete -c grasp-sync-filters -l allow-private -d 'URLs may be private'
+complete -c grasp-sync-filters -l batch -r -d 'only what is new, of batches'
 
 complete -c grasp-sync-relay -f -a '(__grasp_sync_relays)'
 complete -c grasp-sync-relay -l once -d 'end after the stored events'
@@ -79,3 +80,18 @@ complete -c grasp-sync-relay -l insecure -d 'accept any certificate'
 complete -c grasp-sync-relay -l ca-file -r -d 'trust these certificates, too'
 complete -c grasp-sync-relay -l proxy -x -d 'an HTTP proxy'
 complete -c grasp-sync-relay -l max-backoff -x -d 'never wait longer'
+
+complete -c grasp-sync-watch -f
+complete -c grasp-sync-watch -l db -x -a '(__fish_complete_directories)' -d 'the store'
+complete -c grasp-sync-watch -l service -x -d 'our service'
+complete -c grasp-sync-watch -l bootstrap -x -d 'a relay to ask in any case'
+complete -c grasp-sync-watch -l follow -r -a 'listed all' -d 'which repositories'
+complete -c grasp-sync-watch -l own-url -x -d 'a URL of our own relay'
+complete -c grasp-sync-watch -l allow-private -d 'keep relays at private addresses'
+complete -c grasp-sync-watch -l state -r -d 'what is known already, kept up to date'
+complete -c grasp-sync-watch -l window -x -a '5s 30s 1m' -d 'how long changes are collected'
+complete -c grasp-sync-watch -l once -d 'end after what the state lacks'
+complete -c grasp-sync-watch -l max-relays -x -d 'relays in all'
+complete -c grasp-sync-watch -l max-relays-repo -x -d 'relays of one repository'
+complete -c grasp-sync-watch -l max-relays-author -x -d 'relays of one author'
+complete -c grasp-sync-watch -l max-roots -x -d 'root events of one repository'

@@ -57,6 +57,16 @@ bool gs_batch_parse(struct gs_batch *batch, const char *text, size_t len,
     struct gs_err *err) GS_MUST;
 
 /*
+ * Each batch of a file ("-" is stdin), a line at a time, so that it can stand behind a
+ * watch; fn false stops.  Bad lines are told, blank ones
+ * skipped.  False: the file can't be read.
+ */
+typedef bool gs_batch_fn(const struct gs_batch *batch, void *arg);
+typedef void gs_batch_bad_fn(uint64_t line, const char *why, void *arg);
+bool gs_batch_read(const char *path, gs_batch_fn *fn, gs_batch_bad_fn *bad, void *arg,
+    struct gs_err *err) GS_MUST;
+
+/*
  * The filters for what is new on the relay, as gs_layers_each gives them: layer 1 for
  * a new relay alone.
  */
