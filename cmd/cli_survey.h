@@ -23,7 +23,8 @@ enum {
 	{ "service", 0, "DOMAIN", \
 	    "our domain, as repositories list it; may be repeated" }, \
 	{ "bootstrap", 0, "URL", "a relay to ask in any case; may be repeated" }, \
-	{ "follow", 0, "RULE", "listed (the default), all, or a FILE of refs and keys" }, \
+	{ "follow", 0, "RULE", \
+	    "listed (the default), all, or a FILE of refs and keys" }, \
 	{ "own-url", 0, "URL", "another URL of our own relay; may be repeated" }, \
 	{ "allow-private", 0, NULL, "keep relays at private addresses" }, \
 	{ "max-relays", 0, "N", "relays in all, fairly shared among authors" }, \
