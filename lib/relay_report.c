@@ -222,7 +222,9 @@ write_wait(struct gs_buf *buf, int64_t wait_ms)
 {
 	int64_t wait_s = (wait_ms + 999) / 1000;
 
-	if (wait_s < 120)
+	if (wait_s == 0)
+		gs_buf_add_str(buf, "again at once");
+	else if (wait_s < 120)
 		gs_buf_printf(buf, "again in %" PRId64 " s", wait_s);
 	else if (wait_s < 7200)
 		gs_buf_printf(buf, "again in %" PRId64 " min", wait_s / 60);
