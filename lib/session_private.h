@@ -90,7 +90,7 @@ struct gs_session {
 
 	struct gs_retry rate;		     /* no REQ before it is due */
 	int64_t rated_ms;		     /* when it was due last; -1: never */
-	unsigned num_duplicate, num_strange; /* refusals: see session_refusal */
+	unsigned num_duplicate, num_refused; /* of this connection */
 	struct gs_buf notice;		     /* printable */
 	struct gs_buf notice_raw;	     /* decoded */
 	struct gs_sub *noticed; /* the one request that the notice may be about */

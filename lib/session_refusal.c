@@ -14,15 +14,15 @@
 #define LONGEST_RATE_MS (3600 * 1000)
 #define MAX_TRIES 3	  /* once, a filter: DESIGN 3 */
 #define MAX_DUPLICATE 100 /* names that a relay claims to know, a connection */
-#define MAX_STRANGE 20	  /* so often it wants to know us: it does whatever we ask */
-#define TEXT_BYTES 1024	  /* kept of a relay's text: DESIGN 6 */
+#define MAX_REFUSED (2 * GS_SUBS_MAX) /* what is asked at a time, and again */
+#define TEXT_BYTES 1024		      /* kept of a relay's text: DESIGN 6 */
 
 void
 gs_refusal_begin(struct gs_session *session)
 {
 	session->noticed = NULL;
 	session->hold_due_ms = -1;
-	session->num_duplicate = session->num_strange = 0;
+	session->num_duplicate = session->num_refused = 0;
 }
 
 bool
@@ -180,11 +180,11 @@ may_rename(struct gs_session *session)
 	return ++session->num_duplicate <= MAX_DUPLICATE;
 }
 
-/* Does it want to know us for this request only, perhaps for one filter of it? */
+/* Is it about some of our filters?  Not once it has refused so many, and no other. */
 static bool
 is_picky(struct gs_session *session)
 {
-	return session->had_eose || ++session->num_strange <= MAX_STRANGE;
+	return session->had_eose || ++session->num_refused <= MAX_REFUSED;
 }
 
 /* May sub be asked again, now or when that has become possible? */
@@ -229,8 +229,7 @@ refuse_sub(struct gs_session *session, struct gs_sub *sub, struct gs_str reason,
 		gs_sub_retract(session, sub, tell, now);
 	else if (refusal == GS_REFUSAL_EMPTY && sub->live != NULL)
 		close_live(session, sub, GS_LIVE_ENDED, tell, now);
-	else if (refusal == GS_REFUSAL_RATE_LIMITED ||
-	    (refusal == GS_REFUSAL_AUTH_REQUIRED && !is_picky(session)))
+	else if (refusal == GS_REFUSAL_RATE_LIMITED || !is_picky(session))
 		refuse_for_good(session, sub, text, tell, now);
 	else
 		refuse_plainly(session, sub, text, tell, now);
