@@ -8,7 +8,7 @@
 /* What the page that is being read has brought to this filter. */
 struct gs_reading_page {
 	uint64_t matched; /* frames inside the window, repeated ones too */
-	uint64_t own;	  /* events among them that match no other filter of the REQ */
+	uint64_t own;	  /* events among them that were sent for no other filter */
 	uint64_t fresh;	  /* events among them, first seen in this reading */
 	int64_t oldest_own, last_own; /* dates; -1: none */
 	int64_t limit;		      /* that was asked with */
@@ -124,8 +124,8 @@ enum gs_reading_fit gs_reading_fit(const struct gs_reading *reading,
     const struct gs_event *event);
 
 /*
- * Counts a frame that fits inside; is_own: no other filter of the REQ.  True: it is the
- * first time on this page.
+ * Counts a frame that fits inside; is_own: it matches no other filter of the REQ, even
+ * outside that one's window.  True: it is the first time on this page.
  */
 bool gs_reading_take(struct gs_reading *reading, const struct gs_event *event,
     bool is_own, bool is_valid);

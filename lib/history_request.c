@@ -263,7 +263,8 @@ bool
 gs_history_event(struct gs_request *request, struct gs_fit fit,
     const struct gs_event *event, bool is_valid)
 {
-	bool is_own = (fit.inside & (fit.inside - 1)) == 0;
+	/* What another filter's window leaves out, a liar may have sent for that one. */
+	bool is_own = (fit.inside & (fit.inside - 1)) == 0 && fit.outside == 0;
 	bool is_first = false;
 
 	request->frames++;
