@@ -35,6 +35,7 @@ struct gs_live_sub {
 struct gs_live {
 	const struct gs_limits *limits;
 	int64_t max_backoff_ms;
+	bool is_undated;
 	struct item *items;
 	size_t num, cap;
 	size_t num_in[GS_LIVE_PAST + 1];
@@ -52,6 +53,12 @@ gs_live_new(const struct gs_limits *limits, int64_t max_backoff_ms)
 	live->max_backoff_ms = max_backoff_ms;
 	live->due_ms = -1;
 	return live;
+}
+
+void
+gs_live_set_undated(struct gs_live *live)
+{
+	live->is_undated = true;
 }
 
 static void
@@ -153,12 +160,13 @@ gs_live_has_wanted(const struct gs_live *live)
 
 /* The filter as it is asked for: what is new, from a while before now on. */
 static struct gs_str
-write_filter(const struct item *item, struct gs_now now, struct gs_buf *text)
+write_filter(const struct gs_live *live, const struct item *item, struct gs_now now,
+    struct gs_buf *text)
 {
 	struct gs_filter view = *item->filter;
 
 	view.limit = -1;
-	if (view.since < since_before(now.wall_s))
+	if (!live->is_undated && view.since < since_before(now.wall_s))
 		view.since = since_before(now.wall_s);
 	gs_filter_write(&view, text);
 	return (struct gs_str){ text->data, text->len };
@@ -190,7 +198,7 @@ pack_item(struct gs_live *live, struct packing *packing, size_t i, struct gs_now
 	if (item->is_alone && sub->num > 0)
 		return true;
 	gs_buf_clear(text);
-	packing->filters[sub->num] = write_filter(item, now, text);
+	packing->filters[sub->num] = write_filter(live, item, now, text);
 	if (HEAD_BYTES + text->len + 1 > live->limits->bytes) {
 		set_state(live, item, GS_LIVE_POLLED);
 		return true;
@@ -377,7 +385,8 @@ gs_live_take_gap(struct gs_live *live, size_t i, struct gs_now now)
 {
 	struct item *item = &live->items[i];
 	int64_t gap_s = item->gap_s;
-	bool is_closed = item->is_soft_gap && item->state != GS_LIVE_POLLED &&
+	bool is_closed = item->is_soft_gap && !live->is_undated &&
+	    item->state != GS_LIVE_POLLED &&
 	    since_before(now.wall_s) <= gap_s + GS_LIVE_OVERLAP_S;
 
 	item->gap_s = -1;

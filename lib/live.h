@@ -17,6 +17,8 @@ struct gs_live;
 /* limits is borrowed, may change; max_backoff_ms caps the waits (-1: nothing does). */
 struct gs_live *gs_live_new(const struct gs_limits *limits, int64_t max_backoff_ms);
 void gs_live_free(struct gs_live *live);
+/* Asked without `since`: of what comes some was made long ago. */
+void gs_live_set_undated(struct gs_live *live);
 /* filter is borrowed.  Filters are numbered from 0. */
 void gs_live_add(struct gs_live *live, const struct gs_filter *filter);
 

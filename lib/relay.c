@@ -299,6 +299,7 @@ gs_relay_new(struct gs_loop *loop, const struct gs_relay_options *options,
 	struct gs_relay *relay = gs_mem_new(sizeof(*relay));
 	const struct gs_session_options session_options = {
 		.once = options->once,
+		.undated = options->undated,
 		.silence_ms = options->silence_ms,
 		.max_backoff_ms =
 		    options->max_backoff_ms > 0 ? options->max_backoff_ms : -1,

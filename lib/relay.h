@@ -20,6 +20,7 @@ struct gs_relay_options {
 	const struct gs_url *url;     /* copied */
 	struct gs_resolver *resolver; /* borrowed; NULL: a proxy looks names up */
 	bool once;		      /* ends with the session, or when dials fail */
+	bool undated;		      /* see session: our own relay */
 	bool allow_private, is_insecure;
 	int64_t silence_ms;	    /* GS_SESSION_SILENCE_MS */
 	int64_t max_backoff_ms;	    /* caps every wait; 0: not */

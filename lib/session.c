@@ -26,6 +26,8 @@ gs_session_new(const struct gs_session_options *options, struct gs_limits *limit
 	session->limits = limits;
 	session->history = gs_history_new(limits);
 	session->live = gs_live_new(limits, options->max_backoff_ms);
+	if (options->undated)
+		gs_live_set_undated(session->live);
 	session->handed = gs_recent_new(options->once ? 0 : REMEMBERED_IDS);
 	session->plan.read_until_s = session->plan.last_full_s = -1;
 	session->plan.retry_due_ms = session->plan.full_due_ms = -1;

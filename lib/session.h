@@ -16,9 +16,10 @@
 #define GS_SESSION_SILENCE_MS 30000 /* without a useful frame while we wait: DESIGN 3 */
 
 struct gs_session_options {
-	bool once;		    /* stored events alone, then GS_WISH_DONE */
-	int64_t silence_ms;	    /* GS_SESSION_SILENCE_MS */
-	int64_t max_backoff_ms;	    /* caps every wait; -1: not */
+	bool once;		/* stored events alone, then GS_WISH_DONE */
+	bool undated;		/* following: all of it is wanted, whenever it was made */
+	int64_t silence_ms;	/* GS_SESSION_SILENCE_MS */
+	int64_t max_backoff_ms; /* caps every wait; -1: not */
 	const struct gs_auth *auth; /* who we are; NULL: nobody.  Borrowed. */
 	const char *url;	    /* canonical, as it is dialled; borrowed */
 };

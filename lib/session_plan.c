@@ -65,7 +65,7 @@ gs_plan_owe(struct gs_session *session, size_t i, int64_t since_s, struct gs_now
 {
 	struct gs_plan_item *item = &session->plan.items[i];
 
-	note_owed(item, since_s);
+	note_owed(item, session->options.undated ? -1 : since_s);
 	session->plan.is_stale = true;
 	if (may_begin(item))
 		begin_reading(session, i, now);
