@@ -10,7 +10,7 @@
 
 #include "mem.h"
 
-/* A filter, and the second in which its limit ends; in it the lowest ids count (NIP-01). */
+/* A filter, and the second in which its limit ends: its lowest ids count (NIP-01). */
 struct pick {
 	const struct gs_filter *filter;
 	int64_t left; /* while the limit is looked for; -1: no limit */
