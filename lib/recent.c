@@ -14,11 +14,16 @@
 #define FIRST_SLOTS 64
 #define EMPTY UINT32_MAX
 
+struct entry {
+	uint8_t id[GS_RECENT_ID];
+	uint64_t mark; /* a keyed hash of the bytes that it came in */
+};
+
 struct gs_recent {
-	uint8_t (*ids)[GS_RECENT_ID];
+	struct entry *entries;
 	size_t num, cap, max;
 	size_t oldest;	    /* in a full ring, the one to go next */
-	uint32_t *slots;    /* places in ids */
+	uint32_t *slots;    /* places in entries */
 	size_t num_slots;   /* a power of two, at least twice num */
 	uint64_t secret[2]; /* peers choose ids */
 };
@@ -38,7 +43,7 @@ gs_recent_free(struct gs_recent *recent)
 {
 	if (recent == NULL)
 		return;
-	free(recent->ids);
+	free(recent->entries);
 	free(recent->slots);
 	free(recent);
 }
@@ -61,7 +66,7 @@ find_slot(const struct gs_recent *recent, const uint8_t *id)
 	size_t slot = find_home(recent, id);
 
 	while (recent->slots[slot] != EMPTY &&
-	    memcmp(recent->ids[recent->slots[slot]], id, GS_RECENT_ID) != 0)
+	    memcmp(recent->entries[recent->slots[slot]].id, id, GS_RECENT_ID) != 0)
 		slot = (slot + 1) & (recent->num_slots - 1);
 	return slot;
 }
@@ -70,6 +75,33 @@ bool
 gs_recent_has(const struct gs_recent *recent, const uint8_t id[static GS_RECENT_ID])
 {
 	return recent->num_slots > 0 && recent->slots[find_slot(recent, id)] != EMPTY;
+}
+
+/* Short and keyed: whoever does not know the secret can't make two alike. */
+static uint64_t
+mark_bytes(const struct gs_recent *recent, struct gs_str bytes)
+{
+	uint8_t key[crypto_shorthash_KEYBYTES];
+	uint64_t mark;
+
+	static_assert(sizeof(key) == sizeof(recent->secret), "two words");
+	static_assert(sizeof(mark) == crypto_shorthash_BYTES, "one word");
+	memcpy(key, recent->secret, sizeof(key));
+	(void)crypto_shorthash((unsigned char *)&mark, (const unsigned char *)bytes.ptr,
+	    bytes.len, key);
+	return mark;
+}
+
+bool
+gs_recent_is_copy(const struct gs_recent *recent, const uint8_t id[static GS_RECENT_ID],
+    struct gs_str bytes)
+{
+	uint32_t place;
+
+	if (recent->num_slots == 0)
+		return false;
+	place = recent->slots[find_slot(recent, id)];
+	return place != EMPTY && recent->entries[place].mark == mark_bytes(recent, bytes);
 }
 
 size_t
@@ -86,7 +118,7 @@ grow_table(struct gs_recent *recent)
 	recent->slots = gs_mem_array(recent->num_slots, sizeof(*recent->slots));
 	memset(recent->slots, 0xff, recent->num_slots * sizeof(*recent->slots));
 	for (size_t i = 0; i < recent->num; i++)
-		recent->slots[find_slot(recent, recent->ids[i])] = (uint32_t)i;
+		recent->slots[find_slot(recent, recent->entries[i].id)] = (uint32_t)i;
 }
 
 /* Empties a slot; those behind it that could stand there move up. */
@@ -102,7 +134,7 @@ clear_slot(struct gs_recent *recent, size_t slot)
 		next = (next + 1) & mask;
 		if (recent->slots[next] == EMPTY)
 			break;
-		home = find_home(recent, recent->ids[recent->slots[next]]);
+		home = find_home(recent, recent->entries[recent->slots[next]].id);
 		if (((next - home) & mask) < ((next - slot) & mask))
 			continue;
 		recent->slots[slot] = recent->slots[next];
@@ -118,23 +150,25 @@ make_place(struct gs_recent *recent)
 	size_t place = recent->oldest;
 
 	if (recent->max > 0 && recent->num == recent->max) {
-		clear_slot(recent, find_slot(recent, recent->ids[place]));
+		clear_slot(recent, find_slot(recent, recent->entries[place].id));
 		recent->oldest = (place + 1) % recent->max;
 		return place;
 	}
 	assert(recent->num < EMPTY);
 	if (2 * (recent->num + 1) > recent->num_slots)
 		grow_table(recent);
-	recent->ids =
-	    gs_mem_more(recent->ids, recent->num, &recent->cap, sizeof(*recent->ids));
+	recent->entries = gs_mem_more(recent->entries, recent->num, &recent->cap,
+	    sizeof(*recent->entries));
 	return recent->num++;
 }
 
 void
-gs_recent_add(struct gs_recent *recent, const uint8_t id[static GS_RECENT_ID])
+gs_recent_add(struct gs_recent *recent, const uint8_t id[static GS_RECENT_ID],
+    struct gs_str bytes)
 {
 	size_t place = make_place(recent);
 
-	memcpy(recent->ids[place], id, GS_RECENT_ID);
+	memcpy(recent->entries[place].id, id, GS_RECENT_ID);
+	recent->entries[place].mark = mark_bytes(recent, bytes);
 	recent->slots[find_slot(recent, id)] = (uint32_t)place;
 }

@@ -8,18 +8,20 @@
 
 /* Checks the signature of an id once; a copy must still have the bytes of that id. */
 static bool
-verify_event(struct gs_session *session, bool *is_known)
+verify_event(struct gs_session *session, struct gs_str raw, bool *is_known)
 {
 	const struct gs_event *event = &session->event;
 
 	*is_known = gs_recent_has(session->handed, event->id);
+	if (*is_known && gs_recent_is_copy(session->handed, event->id, raw))
+		return true;
 	if (gs_verify_id(event, &session->scratch) != GS_EVENT_OK)
 		return false;
 	if (*is_known)
 		return true;
 	if (gs_verify_sig(event) != GS_EVENT_OK)
 		return false;
-	gs_recent_add(session->handed, event->id);
+	gs_recent_add(session->handed, event->id, raw);
 	return true;
 }
 
@@ -60,15 +62,15 @@ end_overlong(struct gs_session *session, struct gs_sub *sub, struct gs_now now)
 
 /* Result: valid, wanted, and not handed out before. */
 static bool
-take_stored(struct gs_session *session, struct gs_sub *sub, bool is_readable,
-    struct gs_now now)
+take_stored(struct gs_session *session, struct gs_sub *sub, struct gs_str raw,
+    bool is_readable, struct gs_now now)
 {
 	struct gs_fit fit = { 0, 0, false };
 	bool is_valid, is_known = false;
 
 	if (is_readable)
 		fit = gs_history_fit(sub->request, &session->event);
-	is_valid = is_readable && fit.is_wanted && verify_event(session, &is_known);
+	is_valid = is_readable && fit.is_wanted && verify_event(session, raw, &is_known);
 	count_event(session, is_readable && fit.inside == 0 && fit.outside == 0,
 	    !is_readable || (fit.is_wanted && !is_valid), is_valid);
 	if (gs_history_event(sub->request, fit, is_readable ? &session->event : NULL,
@@ -79,13 +81,13 @@ take_stored(struct gs_session *session, struct gs_sub *sub, bool is_readable,
 }
 
 static bool
-take_live(struct gs_session *session, struct gs_sub *sub, bool is_readable,
-    struct gs_now now)
+take_live(struct gs_session *session, struct gs_sub *sub, struct gs_str raw,
+    bool is_readable, struct gs_now now)
 {
 	bool is_wanted =
 	    is_readable && gs_live_sub_match(session->live, sub->live, &session->event);
 	bool is_known = false;
-	bool is_valid = is_wanted && verify_event(session, &is_known);
+	bool is_valid = is_wanted && verify_event(session, raw, &is_known);
 
 	count_event(session, is_readable && !is_wanted,
 	    !is_readable || (is_wanted && !is_valid), is_valid);
@@ -109,8 +111,9 @@ gs_session_take_event(struct gs_session *session, const struct gs_message *messa
 	sub->has_frames = true;
 	is_readable = gs_event_parse(&session->event, message->event.ptr,
 			  message->event.len, NULL) == GS_EVENT_OK;
-	is_fresh = sub->request != NULL ? take_stored(session, sub, is_readable, now)
-					: take_live(session, sub, is_readable, now);
+	is_fresh = sub->request != NULL
+	    ? take_stored(session, sub, message->event, is_readable, now)
+	    : take_live(session, sub, message->event, is_readable, now);
 	if (!is_fresh)
 		return NULL;
 	session->counts.events++;

@@ -27,7 +27,7 @@ test_all(void **state)
 	assert_false(gs_recent_has(recent, make_id(id, 0)));
 	for (uint32_t i = 0; i < 5000; i++) {
 		assert_false(gs_recent_has(recent, make_id(id, i)));
-		gs_recent_add(recent, id);
+		gs_recent_add(recent, id, GS_STR(""));
 		assert_true(gs_recent_has(recent, id));
 	}
 	for (uint32_t i = 0; i < 5000; i++)
@@ -43,7 +43,7 @@ check_last(uint32_t max)
 	uint8_t id[GS_RECENT_ID];
 
 	for (uint32_t i = 0; i < 20 * max + 3; i++) {
-		gs_recent_add(recent, make_id(id, i));
+		gs_recent_add(recent, make_id(id, i), GS_STR(""));
 		for (uint32_t j = i > 2 * max ? i - 2 * max : 0; j <= i + 1; j++)
 			assert_int_equal(gs_recent_has(recent, make_id(id, j)),
 			    j <= i && i - j < max);
@@ -63,12 +63,29 @@ test_last(void **state)
 	check_last(300);
 }
 
+static void
+test_copies(void **state)
+{
+	struct gs_recent *recent = gs_recent_new(0);
+	uint8_t id[GS_RECENT_ID];
+
+	(void)state;
+	assert_false(gs_recent_is_copy(recent, make_id(id, 1), GS_STR("one")));
+	gs_recent_add(recent, id, GS_STR("one"));
+	assert_true(gs_recent_is_copy(recent, id, GS_STR("one")));
+	assert_false(gs_recent_is_copy(recent, id, GS_STR("One")));
+	assert_false(gs_recent_is_copy(recent, id, GS_STR("")));
+	assert_false(gs_recent_is_copy(recent, make_id(id, 2), GS_STR("one")));
+	gs_recent_free(recent);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_last),
+		cmocka_unit_test(test_copies),
 	};
 
 	gs_recent_free(NULL);
