@@ -119,11 +119,12 @@ gs_history_queue(struct gs_history *history, struct gs_reading *reading)
 }
 
 void
-gs_history_read(struct gs_history *history, size_t i, int64_t since_s)
+gs_history_read(struct gs_history *history, size_t i, int64_t since_s, bool is_alone)
 {
 	struct gs_history_item *item = history->items[i];
 	struct gs_reading *reading = gs_reading_new(item, since_s, history->limits);
 
+	reading->is_alone = is_alone || item->filter.limit >= 0;
 	reset_report(&item->report);
 	item->worst = GS_END_FINISHED;
 	item->num_pieces = 1;

@@ -57,9 +57,10 @@ void gs_history_free(struct gs_history *history);
 void gs_history_add(struct gs_history *history, struct gs_filter *filter);
 /*
  * Begins to read filter i, from since_s on (-1: all of it), with a new report; never
- * while it is being read.
+ * while it is being read.  is_alone: in REQs of its own.
  */
-void gs_history_read(struct gs_history *history, size_t i, int64_t since_s);
+void gs_history_read(struct gs_history *history, size_t i, int64_t since_s,
+    bool is_alone);
 /* Takes the next filter out of those whose reading ended; false: none. */
 bool gs_history_next_ended(struct gs_history *history, size_t *i);
 

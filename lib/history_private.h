@@ -52,6 +52,7 @@ struct gs_reading {
 	size_t num_parts, cap_parts;
 	uint64_t parts_from; /* page number of the first part */
 
+	bool is_alone;	  /* wants no company in its REQs */
 	bool is_doubtful; /* stepped below a second that may be cut: is there more? */
 	bool has_loss;
 };

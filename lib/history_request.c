@@ -90,7 +90,7 @@ form_request(struct gs_history *history)
 	size_t bytes = HEAD_BYTES;
 
 	while (history->first != NULL) {
-		bool wants_company = history->first->filter.limit < 0;
+		bool wants_company = !history->first->is_alone;
 
 		bytes += measure_filter(history->first);
 		if (request != NULL && (!wants_company || bytes > history->limits->bytes))

@@ -18,7 +18,8 @@
 struct item {
 	const struct gs_filter *filter;
 	enum gs_live_state state;
-	bool is_alone;	   /* was refused in company */
+	bool is_alone;	   /* in a REQ of its own, on this connection */
+	bool is_suspect;   /* and on the next one: it got no EOSE the last time */
 	bool is_refused;   /* waits because the relay said no */
 	int64_t gap_s;	   /* -1: none */
 	bool is_soft_gap;  /* nothing was missed if it is opened again soon */
@@ -118,7 +119,7 @@ gs_live_begin(struct gs_live *live, struct gs_now now)
 	for (size_t i = 0; i < live->num; i++) {
 		struct item *item = &live->items[i];
 
-		item->is_alone = item->is_refused;
+		item->is_alone = item->is_suspect;
 		if (item->state == GS_LIVE_WAITING && item->is_refused)
 			continue;
 		gs_retry_begin(&item->retry);
@@ -290,7 +291,7 @@ gs_live_eose(struct gs_live *live, struct gs_live_sub *sub)
 	for (size_t i = 0; i < sub->num; i++) {
 		struct item *item = &live->items[sub->items[i]];
 
-		item->is_refused = false;
+		item->is_refused = item->is_suspect = false;
 		set_state(live, item, GS_LIVE_OPEN);
 	}
 }
@@ -325,8 +326,10 @@ end_item(struct gs_live *live, struct item *item, enum gs_live_end how, struct g
 		set_state(live, item, GS_LIVE_POLLED);
 		break;
 	case GS_LIVE_REFUSED:
+	case GS_LIVE_UNANSWERED:
 	case GS_LIVE_ENDED:
-		item->is_refused = item->is_alone = how == GS_LIVE_REFUSED;
+		item->is_refused = how == GS_LIVE_REFUSED;
+		item->is_suspect = item->is_alone = how != GS_LIVE_ENDED;
 		let_wait(live, item, now);
 		break;
 	}

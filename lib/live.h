@@ -52,11 +52,12 @@ void gs_live_eose(struct gs_live *live, struct gs_live_sub *sub);
 
 /* How a subscription ends. */
 enum gs_live_end {
-	GS_LIVE_AGAIN,	 /* not because of its filters: asked again at once */
-	GS_LIVE_SPLIT,	 /* refused as a whole: each filter alone, at once */
-	GS_LIVE_POLL,	 /* its place is needed: polled from now on */
-	GS_LIVE_ENDED,	 /* without a reason: opened again when its time comes */
-	GS_LIVE_REFUSED, /* likewise, each filter alone */
+	GS_LIVE_AGAIN,	    /* not because of its filters: asked again at once */
+	GS_LIVE_SPLIT,	    /* refused as a whole: each filter alone, at once */
+	GS_LIVE_POLL,	    /* its place is needed: polled from now on */
+	GS_LIVE_ENDED,	    /* without a reason: opened again when its time comes */
+	GS_LIVE_UNANSWERED, /* likewise, each filter alone: who knows which it was */
+	GS_LIVE_REFUSED,    /* likewise, and a new connection changes nothing */
 };
 void gs_live_end(struct gs_live *live, struct gs_live_sub *sub, enum gs_live_end how,
     struct gs_now now);

@@ -34,6 +34,26 @@ gs_plan_fini(struct gs_plan *plan)
 	free(plan->items);
 }
 
+/* The end of a reading that is worth another try; what was read to its end is not. */
+static bool
+is_failure(enum gs_end end)
+{
+	switch (end) {
+	case GS_END_CLOSED:
+	case GS_END_TIMEOUT:
+	case GS_END_DROPPED:
+	case GS_END_INCONSISTENT:
+		return true;
+	case GS_END_NONE:
+	case GS_END_FINISHED:
+	case GS_END_CAP:
+	case GS_END_LOSS:
+		break;
+	}
+	return false;
+}
+
+/* Alone after it had failed: others would share its fate. */
 static void
 begin_reading(struct gs_session *session, size_t i, struct gs_now now)
 {
@@ -43,7 +63,7 @@ begin_reading(struct gs_session *session, size_t i, struct gs_now now)
 	item->owed_s = GS_OWES_NOTHING;
 	item->started_s = now.wall_s;
 	item->is_reading = true;
-	gs_history_read(session->history, i, item->since_s);
+	gs_history_read(session->history, i, item->since_s, is_failure(item->end));
 }
 
 static bool
@@ -69,25 +89,6 @@ gs_plan_owe(struct gs_session *session, size_t i, int64_t since_s, struct gs_now
 	session->plan.is_stale = true;
 	if (may_begin(item))
 		begin_reading(session, i, now);
-}
-
-/* The end of a reading that is worth another try; what was read to its end is not. */
-static bool
-is_failure(enum gs_end end)
-{
-	switch (end) {
-	case GS_END_CLOSED:
-	case GS_END_TIMEOUT:
-	case GS_END_DROPPED:
-	case GS_END_INCONSISTENT:
-		return true;
-	case GS_END_NONE:
-	case GS_END_FINISHED:
-	case GS_END_CAP:
-	case GS_END_LOSS:
-		break;
-	}
-	return false;
 }
 
 static void

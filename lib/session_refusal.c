@@ -385,7 +385,7 @@ void
 gs_refusal_time_out(struct gs_session *session, struct gs_sub *sub, struct gs_now now)
 {
 	if (sub->live != NULL)
-		close_live(session, sub, GS_LIVE_ENDED, true, now);
+		close_live(session, sub, GS_LIVE_UNANSWERED, true, now);
 	else
 		fail_history(session, sub, GS_END_TIMEOUT, GS_STR(""), true, now);
 }

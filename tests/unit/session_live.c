@@ -289,6 +289,32 @@ test_silence_hangs_up(void **state)
 	talk_fini(&talk);
 }
 
+/* Who knows which of them the relay could not bear: the next time each is alone. */
+static void
+test_unanswered_in_company(void **state)
+{
+	struct talk talk;
+
+	(void)state;
+	talk_open(&talk, false, 3);
+	assert_int_equal(skip_frames(&talk), 2);
+	wait_ms(&talk, SILENCE_MS);
+	expect_close(&talk, 1);
+	expect_close(&talk, 2);
+	wait_ms(&talk, MINUTE_MS);
+	assert_int_equal(skip_frames(&talk), 6);
+	hear_eose(&talk, 3, 4);
+	hear_eose(&talk, 6, 7);
+	wait_ms(&talk, SILENCE_MS);
+	assert_filters(&talk, 2, 0, 1);
+	drop_talk(&talk);
+	connect_talk(&talk);
+	/* Two live together again, the third one beside them. */
+	expect_with(&talk, "{\"kinds\":[2],");
+	expect_with(&talk, "[\"REQ\",\"10\",{\"kinds\":[3],\"since\":");
+	talk_fini(&talk);
+}
+
 /* While nothing is awaited, silence is what one expects of a relay. */
 static void
 test_quiet_relay(void **state)
@@ -341,6 +367,7 @@ main(void)
 		cmocka_unit_test(test_live_refused_in_company),
 		cmocka_unit_test(test_live_makes_room),
 		cmocka_unit_test(test_silence_hangs_up),
+		cmocka_unit_test(test_unanswered_in_company),
 		cmocka_unit_test(test_quiet_relay),
 		cmocka_unit_test(test_noise_hangs_up),
 	};
