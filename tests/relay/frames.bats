@@ -66,6 +66,11 @@ say_at_end() {
 		{"send":["CLOSED","$SUB",""]},{"skip":true}]}]}'
 }
 
+@test "events behind CLOSED are late" {
+	say 75 '{"send":["CLOSED","$SUB","error: no"]},
+		{"text":"[\"EVENT\",\"$SUB\",$EVENT]","times":3},{"skip":true}' '.[-1].events == 0'
+}
+
 @test "CLOSED of others is passed over" {
 	say 0 '{"send":["CLOSED","other",""]}' '.[-1].unknown == 1'
 }
@@ -88,6 +93,15 @@ say_at_end() {
 	got_all
 	[ "$(count_logged '.got[0] == "AUTH"')" -eq 1 ]
 	logged '.is == "auth" and .fault == ""'
+}
+
+@test "a key that does not help is told, and shown once a challenge" {
+	printf '%064d\n' 7 >key
+	chmod 600 key
+	start_relay '{"make":[{"count":50}],"auth":{"challenge":"x"},"rules":[{"on":"req","do":[
+		{"send":["CLOSED","$SUB","auth-required: not you"]},{"skip":true}]}]}'
+	fetch 77 --auth-key-file key
+	[ "$(count_logged '.got[0] == "AUTH"')" -eq 1 ]
 }
 
 @test "a NOTICE that is none, a long one and a dangerous one" {
@@ -179,6 +193,16 @@ say_text() {
 	check 75 '{"eose":"never"}' '.[0].end == "timeout" and .[0].new == 100'
 	# What timed out was closed.
 	logged '.got[0] == "CLOSE"'
+}
+
+@test "a relay that says nothing at all" {
+	check 75 '{"rules":[{"on":"open","do":[{"stall_ms":60000}]}]}' '.[0].end == "timeout"'
+}
+
+@test "events of the first second of time" {
+	start_relay '{"make":[{"count":30,"at":0,"step":0},{"count":100,"at":0,"seed":2}],"page":50}'
+	fetch 0
+	got_all
 }
 
 @test "a relay that says EOSE first does not hold us up" {

@@ -182,9 +182,9 @@ narrow() {
 	end_following
 }
 
-@test "6: pages of 20, 50, 100 and 500" {
+@test "6: pages of 20, 50, 75, 100, 375 and 500" {
 	local page
-	for page in 20 50 100 500; do
+	for page in 20 50 75 100 375 500; do
 		rm -f log
 		start_relay "{\"make\":[$(some 700 1 a),$(some 300 2 E '"at":1767000100,"step":3')],
 			\"page\":$page}"

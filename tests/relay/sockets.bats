@@ -96,7 +96,7 @@ redial() {
 
 @test "a relay that says goodbye in the middle is redialled and read on" {
 	local code commands=()
-	for code in 1000 1001 1008 1012 1013 4000; do
+	for code in 1000 1001 1002 1008 1012 1013 4000; do
 		commands+=("redial '{\"close\":$code,\"reason\":\"later\"}'")
 	done
 	at_once "${commands[@]}"
