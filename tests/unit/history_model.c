@@ -147,7 +147,7 @@ start(const char *const *filters)
 		assert_true(gs_filter_parse(&filter, *filters, strlen(*filters), NULL));
 		gs_history_add(outcome.history, &filter);
 		gs_history_read(outcome.history, gs_history_count(outcome.history) - 1,
-		    -1);
+		    -1, false);
 	}
 	return outcome;
 }
