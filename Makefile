@@ -74,6 +74,7 @@ PARTS_LIB := $(OUT)/lib/libparts.a
 
 BATS      := $(sort $(wildcard tests/*/*.bats))
 PEERS     := $(filter tests/peers/%,$(BATS))
+SOAKS     := $(filter tests/soak/%,$(BATS))
 CHECKS    := $(filter-out $(PEERS),$(BATS))
 MANS      := $(sort $(wildcard man/*.[1578]))
 
@@ -155,6 +156,10 @@ check-peers: tests ## against relays of others, where they are installed
 	@GS_BUILD='$(BUILD)' GS_VARIANT='$(VARIANT)' GS_LOG=peers JOBS=1 \
 	    tests/run '$(OUT)' $(PEERS)
 
+soak: tests ## what lasts for months, for some minutes
+	@GS_BUILD='$(BUILD)' GS_VARIANT='$(VARIANT)' GS_LOG=soak JOBS=1 LIMIT=3600 \
+	    SOAK_ROUNDS=10000 SOAK_EVENTS=1000000 tests/run '$(OUT)' $(SOAKS)
+
 lint: | $(AFTER) ## format, warnings of two compilers, layers, sizes, man pages, scripts
 	@MAKE='$(MAKE)' BUILD='$(BUILD)' JOBS='$(JOBS)' tests/lint/run
 
@@ -216,8 +221,8 @@ clean: ## removes all build trees
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
-.PHONY: all tests help fuzzers check check-asan check-peers lint fuzz bench demo deps deps-dev \
-	format install uninstall dist clean
+.PHONY: all tests help fuzzers check check-asan check-peers soak lint fuzz bench demo deps \
+	deps-dev format install uninstall dist clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
