@@ -132,7 +132,10 @@ least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* No history is outstanding: what does that prove of all filters together? */
+/*
+ * What do the histories that have ended prove of all filters together?  Where many are
+ * polled, one is always being read.
+ */
 static void
 sum_up(struct gs_plan *plan)
 {
@@ -165,7 +168,7 @@ gs_plan_settle(struct gs_session *session, struct gs_now now)
 	if (!has_ended)
 		return;
 	session->plan.is_stale = true;
-	if (gs_history_num_left(session->history) == 0)
+	if (!session->options.once)
 		sum_up(&session->plan);
 }
 

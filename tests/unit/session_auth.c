@@ -28,52 +28,52 @@ load_key(void)
 }
 
 static struct gs_auth *
-open_with_key(struct talk *talk, bool once, size_t num_filters)
+open_with_key(struct chat *chat, bool once, size_t num_filters)
 {
 	struct gs_auth *auth = load_key();
 
-	talk_init(talk, once);
-	talk->options.auth = auth;
-	talk_begin(talk, num_filters);
-	connect_talk(talk);
+	chat_init(chat, once);
+	chat->options.auth = auth;
+	chat_begin(chat, num_filters);
+	connect_chat(chat);
 	return auth;
 }
 
 /* We have just said who we are: the relay's word on it. */
 static void
-answer_login(struct talk *talk, bool accepted)
+answer_login(struct chat *chat, bool accepted)
 {
-	const char *id = strstr(talk->said.data, "{\"id\":\"");
+	const char *id = strstr(chat->said.data, "{\"id\":\"");
 	struct gs_buf frame = GS_BUF_INIT;
 
 	assert_non_null(id);
 	gs_buf_printf(&frame, "[\"OK\",\"%.*s\",%s,\"\"]", HEX_LEN, id + 7,
 	    accepted ? "true" : "false");
-	(void)hear(talk, frame.data);
+	(void)hear(chat, frame.data);
 	gs_buf_fini(&frame);
 }
 
 static void
 test_login(void **state)
 {
-	struct talk talk;
-	struct gs_auth *auth = open_with_key(&talk, true, 1);
+	struct chat chat;
+	struct gs_auth *auth = open_with_key(&chat, true, 1);
 
 	(void)state;
-	(void)hear(&talk, "[\"AUTH\",\"a\\\"b\"]");
+	(void)hear(&chat, "[\"AUTH\",\"a\\\"b\"]");
 	/* Nobody has asked for it yet. */
-	assert_int_equal(skip_frames(&talk), 1);
-	hear_closed(&talk, 1, "auth-required: we only serve members");
-	expect_with(&talk, "[\"challenge\",\"a\\\"b\"]");
-	assert_non_null(strstr(talk.said.data, "[\"relay\",\"wss://relay.example\"]"));
-	assert_non_null(strstr(talk.said.data, "\"created_at\":1800000000,"));
-	answer_login(&talk, true);
-	expect(&talk, "[\"REQ\",\"2\",{\"kinds\":[1],\"limit\":500}]");
+	assert_int_equal(skip_frames(&chat), 1);
+	hear_closed(&chat, 1, "auth-required: we only serve members");
+	expect_with(&chat, "[\"challenge\",\"a\\\"b\"]");
+	assert_non_null(strstr(chat.said.data, "[\"relay\",\"wss://relay.example\"]"));
+	assert_non_null(strstr(chat.said.data, "\"created_at\":1800000000,"));
+	answer_login(&chat, true);
+	expect(&chat, "[\"REQ\",\"2\",{\"kinds\":[1],\"limit\":500}]");
 	/* It knows us and still won't: that is that. */
-	hear_closed(&talk, 2, "auth-required: more than that");
-	assert_end(&talk, 0, GS_END_CLOSED);
-	assert_wish(&talk, GS_WISH_DONE);
-	talk_fini(&talk);
+	hear_closed(&chat, 2, "auth-required: more than that");
+	assert_end(&chat, 0, GS_END_CLOSED);
+	assert_wish(&chat, GS_WISH_DONE);
+	chat_fini(&chat);
 	gs_auth_free(auth);
 }
 
@@ -81,50 +81,50 @@ test_login(void **state)
 static void
 test_login_for_many(void **state)
 {
-	struct talk talk;
-	struct gs_auth *auth = open_with_key(&talk, false, 20);
+	struct chat chat;
+	struct gs_auth *auth = open_with_key(&chat, false, 20);
 
 	(void)state;
-	assert_int_equal(skip_frames(&talk), 4);
-	hear_closed(&talk, 1, "auth-required: x");
-	hear_closed(&talk, 3, "auth-required: x");
-	expect_nothing(&talk);
-	(void)hear(&talk, "[\"AUTH\",\"abc\"]");
-	expect_with(&talk, "[\"AUTH\",");
+	assert_int_equal(skip_frames(&chat), 4);
+	hear_closed(&chat, 1, "auth-required: x");
+	hear_closed(&chat, 3, "auth-required: x");
+	expect_nothing(&chat);
+	(void)hear(&chat, "[\"AUTH\",\"abc\"]");
+	expect_with(&chat, "[\"AUTH\",");
 	/* Asked before it knew us. */
-	hear_closed(&talk, 2, "auth-required: x");
-	answer_login(&talk, true);
-	hear_closed(&talk, 4, "auth-required: x");
-	assert_int_equal(skip_frames(&talk), 4);
-	hear_eose(&talk, 5, 8);
-	assert_int_equal(gs_session_filters(talk.session).live, 20);
-	talk_fini(&talk);
+	hear_closed(&chat, 2, "auth-required: x");
+	answer_login(&chat, true);
+	hear_closed(&chat, 4, "auth-required: x");
+	assert_int_equal(skip_frames(&chat), 4);
+	hear_eose(&chat, 5, 8);
+	assert_int_equal(gs_session_filters(chat.session).live, 20);
+	chat_fini(&chat);
 	gs_auth_free(auth);
 }
 
 static void
 test_login_refused(void **state)
 {
-	struct talk talk;
-	struct gs_auth *auth = open_with_key(&talk, true, 1);
+	struct chat chat;
+	struct gs_auth *auth = open_with_key(&chat, true, 1);
 
 	(void)state;
-	(void)hear(&talk, "[\"AUTH\",\"abc\"]");
-	skip_frames(&talk);
-	hear_closed(&talk, 1, "auth-required: x");
-	expect_with(&talk, "[\"AUTH\",");
+	(void)hear(&chat, "[\"AUTH\",\"abc\"]");
+	skip_frames(&chat);
+	hear_closed(&chat, 1, "auth-required: x");
+	expect_with(&chat, "[\"AUTH\",");
 	/* An OK for something else. */
-	(void)hear(&talk,
+	(void)hear(&chat,
 	    "[\"OK\","
 	    "\"0000000000000000000000000000000000000000000000000000000000000000\",true,"
 	    "\"\"]");
-	assert_int_equal(counts(&talk)->junk, 1);
-	answer_login(&talk, false);
-	assert_int_equal(skip_frames(&talk), 1);
-	hear_closed(&talk, 2, "auth-required: x");
-	assert_end(&talk, 0, GS_END_CLOSED);
-	assert_string_equal(report(&talk, 0)->reason, "auth-required: x");
-	talk_fini(&talk);
+	assert_int_equal(counts(&chat)->junk, 1);
+	answer_login(&chat, false);
+	assert_int_equal(skip_frames(&chat), 1);
+	hear_closed(&chat, 2, "auth-required: x");
+	assert_end(&chat, 0, GS_END_CLOSED);
+	assert_string_equal(report(&chat, 0)->reason, "auth-required: x");
+	chat_fini(&chat);
 	gs_auth_free(auth);
 }
 
@@ -132,20 +132,20 @@ test_login_refused(void **state)
 static void
 test_login_unanswered(void **state)
 {
-	struct talk talk;
-	struct gs_auth *auth = open_with_key(&talk, true, 1);
+	struct chat chat;
+	struct gs_auth *auth = open_with_key(&chat, true, 1);
 
 	(void)state;
-	skip_frames(&talk);
-	hear_closed(&talk, 1, "auth-required: x");
-	expect_nothing(&talk);
-	assert_int_equal(gs_session_deadline_ms(talk.session),
-	    talk.now.mono_ms + SILENCE_MS);
-	wait_ms(&talk, SILENCE_MS);
-	assert_int_equal(skip_frames(&talk), 1);
-	hear_closed(&talk, 2, "auth-required: x");
-	assert_wish(&talk, GS_WISH_DONE);
-	talk_fini(&talk);
+	skip_frames(&chat);
+	hear_closed(&chat, 1, "auth-required: x");
+	expect_nothing(&chat);
+	assert_int_equal(gs_session_deadline_ms(chat.session),
+	    chat.now.mono_ms + SILENCE_MS);
+	wait_ms(&chat, SILENCE_MS);
+	assert_int_equal(skip_frames(&chat), 1);
+	hear_closed(&chat, 2, "auth-required: x");
+	assert_wish(&chat, GS_WISH_DONE);
+	chat_fini(&chat);
 	gs_auth_free(auth);
 }
 
@@ -153,23 +153,23 @@ test_login_unanswered(void **state)
 static void
 test_login_for_ever(void **state)
 {
-	struct talk talk;
-	struct gs_auth *auth = open_with_key(&talk, true, 1);
+	struct chat chat;
+	struct gs_auth *auth = open_with_key(&chat, true, 1);
 	unsigned sub = 0, logins = 0;
 
 	(void)state;
-	while (gs_session_wish(talk.session) == GS_WISH_GOES_ON) {
-		(void)hear(&talk, "[\"AUTH\",\"abc\"]");
-		assert_int_equal(skip_frames(&talk), 1);
-		hear_closed(&talk, ++sub, "auth-required: x");
-		gs_buf_clear(&talk.said);
-		if (!gs_session_next_frame(talk.session, &talk.said, talk.now))
+	while (gs_session_wish(chat.session) == GS_WISH_GOES_ON) {
+		(void)hear(&chat, "[\"AUTH\",\"abc\"]");
+		assert_int_equal(skip_frames(&chat), 1);
+		hear_closed(&chat, ++sub, "auth-required: x");
+		gs_buf_clear(&chat.said);
+		if (!gs_session_next_frame(chat.session, &chat.said, chat.now))
 			continue;
 		logins++;
-		answer_login(&talk, true);
+		answer_login(&chat, true);
 	}
 	assert_int_equal(logins, 3);
-	talk_fini(&talk);
+	chat_fini(&chat);
 	gs_auth_free(auth);
 }
 
@@ -177,18 +177,18 @@ static void
 test_long_challenge(void **state)
 {
 	struct gs_buf frame = GS_BUF_INIT;
-	struct talk talk;
-	struct gs_auth *auth = open_with_key(&talk, true, 1);
+	struct chat chat;
+	struct gs_auth *auth = open_with_key(&chat, true, 1);
 
 	(void)state;
 	for (size_t len = 1024; len <= 3000; len += 1000) {
 		gs_buf_clear(&frame);
 		gs_buf_printf(&frame, "[\"AUTH\",\"%0*d\"]", (int)len, 7);
-		(void)hear(&talk, frame.data);
+		(void)hear(&chat, frame.data);
 	}
-	assert_int_equal(counts(&talk)->junk, 1);
+	assert_int_equal(counts(&chat)->junk, 1);
 	gs_buf_fini(&frame);
-	talk_fini(&talk);
+	chat_fini(&chat);
 	gs_auth_free(auth);
 }
 
@@ -196,43 +196,43 @@ test_long_challenge(void **state)
 static void
 test_no_key(void **state)
 {
-	struct talk talk;
+	struct chat chat;
 
 	(void)state;
-	talk_open(&talk, true, 2);
-	skip_frames(&talk);
-	(void)hear(&talk, "[\"AUTH\",\"abc\"]");
-	hear_closed(&talk, 1, "auth-required: for kind 2");
-	expect_with(&talk, "[\"REQ\",\"2\",{\"kinds\":[1],");
-	expect_with(&talk, "[\"REQ\",\"3\",{\"kinds\":[2],");
-	hear_closed(&talk, 3, "auth-required: for kind 2");
-	hear_eose(&talk, 2, 2);
-	assert_end(&talk, 0, GS_END_FINISHED);
-	assert_string_equal(report(&talk, 1)->reason, "auth-required: for kind 2");
-	assert_wish(&talk, GS_WISH_DONE);
-	talk_fini(&talk);
+	chat_open(&chat, true, 2);
+	skip_frames(&chat);
+	(void)hear(&chat, "[\"AUTH\",\"abc\"]");
+	hear_closed(&chat, 1, "auth-required: for kind 2");
+	expect_with(&chat, "[\"REQ\",\"2\",{\"kinds\":[1],");
+	expect_with(&chat, "[\"REQ\",\"3\",{\"kinds\":[2],");
+	hear_closed(&chat, 3, "auth-required: for kind 2");
+	hear_eose(&chat, 2, 2);
+	assert_end(&chat, 0, GS_END_FINISHED);
+	assert_string_equal(report(&chat, 1)->reason, "auth-required: for kind 2");
+	assert_wish(&chat, GS_WISH_DONE);
+	chat_fini(&chat);
 }
 
 /* Each connection has its own. */
 static void
 test_login_again(void **state)
 {
-	struct talk talk;
-	struct gs_auth *auth = open_with_key(&talk, false, 1);
+	struct chat chat;
+	struct gs_auth *auth = open_with_key(&chat, false, 1);
 
 	(void)state;
 	for (unsigned sub = 1; sub < 9; sub += 4) {
-		(void)hear(&talk, "[\"AUTH\",\"abc\"]");
-		assert_int_equal(skip_frames(&talk), 2);
-		hear_closed(&talk, sub, "auth-required: x");
-		hear_closed(&talk, sub + 1, "auth-required: x");
-		expect_with(&talk, "[\"AUTH\",");
-		answer_login(&talk, true);
-		assert_int_equal(skip_frames(&talk), 2);
-		drop_talk(&talk);
-		connect_talk(&talk);
+		(void)hear(&chat, "[\"AUTH\",\"abc\"]");
+		assert_int_equal(skip_frames(&chat), 2);
+		hear_closed(&chat, sub, "auth-required: x");
+		hear_closed(&chat, sub + 1, "auth-required: x");
+		expect_with(&chat, "[\"AUTH\",");
+		answer_login(&chat, true);
+		assert_int_equal(skip_frames(&chat), 2);
+		drop_chat(&chat);
+		connect_chat(&chat);
 	}
-	talk_fini(&talk);
+	chat_fini(&chat);
 	gs_auth_free(auth);
 }
 

@@ -5,141 +5,141 @@
 #include "made.h"
 
 void
-talk_init(struct talk *talk, bool once)
+chat_init(struct chat *chat, bool once)
 {
-	*talk = (struct talk){ .options = { .once = once,
+	*chat = (struct chat){ .options = { .once = once,
 				   .silence_ms = SILENCE_MS,
 				   .max_backoff_ms = -1,
 				   .url = "wss://relay.example" },
 		.now = { START_MS, START_S } };
-	gs_limits_init(&talk->limits);
+	gs_limits_init(&chat->limits);
 }
 
 void
-talk_add(struct talk *talk, const char *text)
+chat_add(struct chat *chat, const char *text)
 {
 	struct gs_filter filter = GS_FILTER_INIT;
 
 	assert_true(gs_filter_parse(&filter, text, strlen(text), NULL));
-	gs_session_add(talk->session, &filter);
+	gs_session_add(chat->session, &filter);
 }
 
 void
-talk_begin(struct talk *talk, size_t num_filters)
+chat_begin(struct chat *chat, size_t num_filters)
 {
-	talk->session = gs_session_new(&talk->options, &talk->limits, talk->now);
+	chat->session = gs_session_new(&chat->options, &chat->limits, chat->now);
 	for (size_t i = 0; i < num_filters; i++) {
 		char text[64];
 
 		(void)snprintf(text, sizeof(text), "{\"kinds\":[%zu]}", i + 1);
-		talk_add(talk, text);
+		chat_add(chat, text);
 	}
 }
 
 void
-talk_open(struct talk *talk, bool once, size_t num_filters)
+chat_open(struct chat *chat, bool once, size_t num_filters)
 {
-	talk_init(talk, once);
-	talk_begin(talk, num_filters);
-	connect_talk(talk);
+	chat_init(chat, once);
+	chat_begin(chat, num_filters);
+	connect_chat(chat);
 }
 
 void
-talk_fini(struct talk *talk)
+chat_fini(struct chat *chat)
 {
-	gs_session_free(talk->session);
-	gs_buf_fini(&talk->said);
+	gs_session_free(chat->session);
+	gs_buf_fini(&chat->said);
 }
 
 void
-connect_talk(struct talk *talk)
+connect_chat(struct chat *chat)
 {
-	gs_session_opened(talk->session, talk->now);
+	gs_session_opened(chat->session, chat->now);
 }
 
 void
-drop_talk(struct talk *talk)
+drop_chat(struct chat *chat)
 {
-	gs_session_closed(talk->session, talk->now);
+	gs_session_closed(chat->session, chat->now);
 }
 
 static bool
-next_frame(struct talk *talk)
+next_frame(struct chat *chat)
 {
-	gs_buf_clear(&talk->said);
-	return gs_session_next_frame(talk->session, &talk->said, talk->now);
+	gs_buf_clear(&chat->said);
+	return gs_session_next_frame(chat->session, &chat->said, chat->now);
 }
 
 void
-expect(struct talk *talk, const char *frame)
+expect(struct chat *chat, const char *frame)
 {
-	assert_true(next_frame(talk));
-	assert_string_equal(talk->said.data, frame);
+	assert_true(next_frame(chat));
+	assert_string_equal(chat->said.data, frame);
 }
 
 void
-expect_with(struct talk *talk, const char *text)
+expect_with(struct chat *chat, const char *text)
 {
-	assert_true(next_frame(talk));
-	if (strstr(talk->said.data, text) == NULL)
-		assert_string_equal(talk->said.data, text);
+	assert_true(next_frame(chat));
+	if (strstr(chat->said.data, text) == NULL)
+		assert_string_equal(chat->said.data, text);
 }
 
 void
-expect_close(struct talk *talk, unsigned sub)
+expect_close(struct chat *chat, unsigned sub)
 {
 	char frame[32];
 
 	(void)snprintf(frame, sizeof(frame), "[\"CLOSE\",\"%u\"]", sub);
-	expect(talk, frame);
+	expect(chat, frame);
 }
 
 void
-expect_nothing(struct talk *talk)
+expect_nothing(struct chat *chat)
 {
-	if (next_frame(talk))
-		assert_string_equal(talk->said.data, "");
+	if (next_frame(chat))
+		assert_string_equal(chat->said.data, "");
 }
 
 size_t
-skip_frames(struct talk *talk)
+skip_frames(struct chat *chat)
 {
 	size_t reqs = 0;
 
-	while (next_frame(talk))
-		reqs += memcmp(talk->said.data, "[\"REQ\"", 6) == 0;
+	while (next_frame(chat))
+		reqs += memcmp(chat->said.data, "[\"REQ\"", 6) == 0;
 	return reqs;
 }
 
 const struct gs_event *
-hear(struct talk *talk, const char *frame)
+hear(struct chat *chat, const char *frame)
 {
-	return gs_session_frame(talk->session, frame, strlen(frame), talk->now);
+	return gs_session_frame(chat->session, frame, strlen(frame), chat->now);
 }
 
 void
-hear_eose(struct talk *talk, unsigned first, unsigned last)
+hear_eose(struct chat *chat, unsigned first, unsigned last)
 {
 	for (; first <= last; first++) {
 		char frame[32];
 
 		(void)snprintf(frame, sizeof(frame), "[\"EOSE\",\"%u\"]", first);
-		(void)hear(talk, frame);
+		(void)hear(chat, frame);
 	}
 }
 
 void
-hear_closed(struct talk *talk, unsigned sub, const char *reason)
+hear_closed(struct chat *chat, unsigned sub, const char *reason)
 {
 	struct gs_buf frame = GS_BUF_INIT;
 
 	gs_buf_printf(&frame, "[\"CLOSED\",\"%u\",\"%s\"]", sub, reason);
-	(void)hear(talk, frame.data);
+	(void)hear(chat, frame.data);
 	gs_buf_fini(&frame);
 }
 
 const struct gs_event *
-hear_event(struct talk *talk, const char *sub, unsigned kind, int64_t date, bool spoil)
+hear_event(struct chat *chat, const char *sub, unsigned kind, int64_t date, bool spoil)
 {
 	secp256k1_context *secp = sign_context();
 	struct gs_event event = GS_EVENT_INIT;
@@ -156,54 +156,54 @@ hear_event(struct talk *talk, const char *sub, unsigned kind, int64_t date, bool
 	gs_buf_add_char(&frame, ']');
 	gs_event_fini(&event);
 	secp256k1_context_destroy(secp);
-	heard = hear(talk, frame.data);
+	heard = hear(chat, frame.data);
 	gs_buf_fini(&frame);
 	return heard;
 }
 
 void
-skip_ms(struct talk *talk, int64_t ms)
+skip_ms(struct chat *chat, int64_t ms)
 {
-	talk->now.mono_ms += ms;
-	talk->now.wall_s = START_S + (talk->now.mono_ms - START_MS) / 1000;
+	chat->now.mono_ms += ms;
+	chat->now.wall_s = START_S + (chat->now.mono_ms - START_MS) / 1000;
 }
 
 static void
-tick(struct talk *talk)
+tick(struct chat *chat)
 {
 	int64_t due_ms;
 
-	gs_session_tick(talk->session, talk->now);
-	due_ms = gs_session_deadline_ms(talk->session);
-	assert_true(due_ms < 0 || due_ms > talk->now.mono_ms);
+	gs_session_tick(chat->session, chat->now);
+	due_ms = gs_session_deadline_ms(chat->session);
+	assert_true(due_ms < 0 || due_ms > chat->now.mono_ms);
 }
 
 void
-wait_ms(struct talk *talk, int64_t ms)
+wait_ms(struct chat *chat, int64_t ms)
 {
-	int64_t end_ms = talk->now.mono_ms + ms;
+	int64_t end_ms = chat->now.mono_ms + ms;
 
 	for (;;) {
-		int64_t due_ms = gs_session_deadline_ms(talk->session);
+		int64_t due_ms = gs_session_deadline_ms(chat->session);
 
 		if (due_ms < 0 || due_ms >= end_ms)
 			break;
-		if (due_ms > talk->now.mono_ms)
-			skip_ms(talk, due_ms - talk->now.mono_ms);
-		tick(talk);
+		if (due_ms > chat->now.mono_ms)
+			skip_ms(chat, due_ms - chat->now.mono_ms);
+		tick(chat);
 	}
-	skip_ms(talk, end_ms - talk->now.mono_ms);
-	tick(talk);
+	skip_ms(chat, end_ms - chat->now.mono_ms);
+	tick(chat);
 }
 
 const struct gs_history_report *
-report(const struct talk *talk, size_t i)
+report(const struct chat *chat, size_t i)
 {
-	return gs_history_get(gs_session_history(talk->session), i);
+	return gs_history_get(gs_session_history(chat->session), i);
 }
 
 const struct gs_session_counts *
-counts(const struct talk *talk)
+counts(const struct chat *chat)
 {
-	return gs_session_counts(talk->session);
+	return gs_session_counts(chat->session);
 }

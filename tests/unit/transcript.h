@@ -21,51 +21,51 @@
 #define HOUR_MS (60 * MINUTE_MS)
 #define DAY_MS (24 * HOUR_MS)
 
-struct talk {
+struct chat {
 	struct gs_session_options options;
 	struct gs_limits limits;
-	struct gs_session *session; /* points to limits: a talk does not move */
+	struct gs_session *session; /* points to limits: a chat does not move */
 	struct gs_buf said;
 	struct gs_now now;
 };
 
 /* Not connected; filters of kind 1, 2, ... */
-void talk_init(struct talk *talk, bool once);
-void talk_begin(struct talk *talk, size_t num_filters);
-void talk_add(struct talk *talk, const char *filter);
+void chat_init(struct chat *chat, bool once);
+void chat_begin(struct chat *chat, size_t num_filters);
+void chat_add(struct chat *chat, const char *filter);
 /* All three, and connected. */
-void talk_open(struct talk *talk, bool once, size_t num_filters);
-void talk_fini(struct talk *talk);
+void chat_open(struct chat *chat, bool once, size_t num_filters);
+void chat_fini(struct chat *chat);
 
-void connect_talk(struct talk *talk);
-void drop_talk(struct talk *talk);
+void connect_chat(struct chat *chat);
+void drop_chat(struct chat *chat);
 
 /* The next frame that we send is this one, without its brackets; NULL: there is none. */
-void expect(struct talk *talk, const char *frame);
+void expect(struct chat *chat, const char *frame);
 /* It has this text in it. */
-void expect_with(struct talk *talk, const char *text);
-void expect_close(struct talk *talk, unsigned sub);
-void expect_nothing(struct talk *talk);
+void expect_with(struct chat *chat, const char *text);
+void expect_close(struct chat *chat, unsigned sub);
+void expect_nothing(struct chat *chat);
 /* Lets all frames go by; how many were REQs. */
-size_t skip_frames(struct talk *talk);
+size_t skip_frames(struct chat *chat);
 
-const struct gs_event *hear(struct talk *talk, const char *frame);
-void hear_eose(struct talk *talk, unsigned first, unsigned last);
-void hear_closed(struct talk *talk, unsigned sub, const char *reason);
+const struct gs_event *hear(struct chat *chat, const char *frame);
+void hear_eose(struct chat *chat, unsigned first, unsigned last);
+void hear_closed(struct chat *chat, unsigned sub, const char *reason);
 /* ["EVENT","sub",<a signed event>]; with spoil its signature is wrong. */
-const struct gs_event *hear_event(struct talk *talk, const char *sub, unsigned kind,
+const struct gs_event *hear_event(struct chat *chat, const char *sub, unsigned kind,
     int64_t date, bool spoil);
 
 /* Time goes by, with every tick that is due; a tick leaves no deadline behind it. */
-void wait_ms(struct talk *talk, int64_t ms);
+void wait_ms(struct chat *chat, int64_t ms);
 /* Time goes by on the clock alone. */
-void skip_ms(struct talk *talk, int64_t ms);
+void skip_ms(struct chat *chat, int64_t ms);
 
-const struct gs_history_report *report(const struct talk *talk, size_t i);
-const struct gs_session_counts *counts(const struct talk *talk);
+const struct gs_history_report *report(const struct chat *chat, size_t i);
+const struct gs_session_counts *counts(const struct chat *chat);
 
-#define assert_end(talk, i, wanted) assert_int_equal(report((talk), (i))->end, (wanted))
-#define assert_wish(talk, wanted) \
-	assert_int_equal(gs_session_wish((talk)->session), (wanted))
+#define assert_end(chat, i, wanted) assert_int_equal(report((chat), (i))->end, (wanted))
+#define assert_wish(chat, wanted) \
+	assert_int_equal(gs_session_wish((chat)->session), (wanted))
 
 #endif
