@@ -20,7 +20,6 @@
 #define QUIET_S (50 * HOUR_S) /* long enough for the daily history, and for retries */
 #define MAX_OUTAGES 6000
 #define STORED 400
-#define WANTS 24
 #define REDIALLED_S (2 * HOUR_S) /* after an outage, unless it is dead */
 #define PROMPT_S 900 /* a new event of a relay without faults is here by then */
 
@@ -166,8 +165,11 @@ draw_ways(struct following *following, struct rng *rng)
 		MIMIC_UNKNOWN_SUB, MIMIC_CORRUPTS, MIMIC_JUNK };
 	struct mimic_ways *ways = &following->ways;
 
-	following->sort = (enum ways_sort)rng_below(rng, WAYS_FAULTY + 1);
+	following->sort = (enum ways_sort)rng_below(rng, WAYS_LYING + 1);
 	ways_draw(ways, following->sort, rng);
+	/* Of a liar nothing is due, but that no rule is broken. */
+	if (following->sort == WAYS_LYING)
+		return;
 	if (ways->page_cap > 0 && ways->page_cap < 20)
 		ways->page_cap = 20;
 	if (ways->req_cap > 0 && ways->req_cap < 20)
@@ -191,7 +193,7 @@ begin(struct following *following, const struct pool *pool, uint64_t seed, bool 
 	draw_ways(following, &rng);
 	following->mimic = mimic_new(&following->ways, pool, rng_of(seed, 'm', months));
 	store_corpus(following, &rng);
-	wants_draw(&following->wants, &rng, pool, WANTS, false);
+	wants_draw(&following->wants, &rng, pool, false);
 	draw_posts(following, &rng, months ? 600 : 20 + rng_below(&rng, 150));
 	if (months)
 		draw_months(following, &rng);
@@ -233,7 +235,8 @@ is_owed(const struct following *following, const struct pool_event *event)
 	for (size_t i = 0; i < following->wants.num; i++) {
 		const struct asked_filter *filter = &following->wants.wants[i].filter;
 
-		if (!has_letter(filter, following->ways.refuse_letter) &&
+		if (following->sort != WAYS_LYING &&
+		    !has_letter(filter, following->ways.refuse_letter) &&
 		    asked_match(filter, following->pool, event))
 			return mimic_gives(following->mimic, event);
 	}
@@ -325,7 +328,8 @@ judge(struct following *following)
 	for (size_t i = 0; i < mimic_num_stored(following->mimic); i++)
 		check_event(following, mimic_stored(following->mimic, i), "in the end");
 	check_prompt(following);
-	if (following->talk.read_until_s < 0 && following->ways.refuse_letter == '\0')
+	if (following->sort != WAYS_LYING && following->talk.read_until_s < 0 &&
+	    following->ways.refuse_letter == '\0')
 		talk_complain(&following->talk, "read_until was never known");
 }
 

@@ -19,6 +19,7 @@ mimic_new(const struct mimic_ways *ways, const struct pool *pool, struct rng rng
 	mimic->pool = pool;
 	mimic->rng = rng;
 	mimic->names = gs_map_new();
+	mimic->rated_ms = -1;
 	return mimic;
 }
 
@@ -211,6 +212,17 @@ write_out(const struct mimic_out *out, struct gs_buf *frame)
 	}
 }
 
+/* Does the client know by this frame that it has to wait? */
+static bool
+is_rate_limit(const struct mimic *mimic, const struct mimic_out *out)
+{
+	static const char prefix[] = "rate-limited:";
+
+	return out->what == MIMIC_CLOSED &&
+	    strncmp(out->text, prefix, sizeof(prefix) - 1) == 0 &&
+	    !mimic_was_closed(mimic, out->name);
+}
+
 enum mimic_what
 mimic_next(struct mimic *mimic, struct gs_buf *frame)
 {
@@ -222,6 +234,8 @@ mimic_next(struct mimic *mimic, struct gs_buf *frame)
 		return MIMIC_DROP;
 	}
 	write_out(&out, frame);
+	if (is_rate_limit(mimic, &out))
+		mimic->rated_ms = out.due_ms;
 	return out.what;
 }
 

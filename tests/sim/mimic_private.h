@@ -31,10 +31,11 @@ struct mimic {
 
 	struct mimic_sub subs[MIMIC_SUBS];
 	size_t num_subs;
-	struct gs_map *names; /* that were used, on any connection */
+	struct gs_map *names; /* that were used, on any connection; CLOSEd: a value */
 	struct mimic_out *heap;
 	size_t num_heap, cap_heap;
 	uint64_t last_number;
+	int64_t rated_ms; /* it said so; -1: never */
 	size_t num_reqs, sent, drops;
 	char complaint[320];
 };
@@ -45,6 +46,8 @@ struct mimic_sub *mimic_find_sub(struct mimic *mimic, const char *name);
 void mimic_end_sub(struct mimic *mimic, struct mimic_sub *sub);
 bool mimic_asks_for(const struct mimic *mimic, const struct mimic_sub *sub,
     const struct pool_event *event);
+/* The client has sent a CLOSE for it. */
+bool mimic_was_closed(const struct mimic *mimic, const char *name);
 /* Sends what a new subscription asks for. */
 void mimic_answer(struct mimic *mimic, struct mimic_sub *sub, int64_t now_ms);
 

@@ -4,6 +4,8 @@
 #include "map.h"
 #include "mimic_private.h"
 
+#define RATE_MS 65000 /* DESIGN 3: no REQ for so long */
+
 /* Beyond these, told or not, a client that was told nothing must not go: DESIGN 3. */
 static const struct mimic_limits defaults = {
 	.subs = 10, .filters = 10, .bytes = 60 * 1024, .limit = 500, .name = 64
@@ -111,6 +113,8 @@ take_req(struct mimic *mimic, struct asked *asked, const char *text, size_t len,
 		mimic_complain(mimic, "name used again", text, len);
 	(void)gs_map_add(mimic->names, name);
 	check_limits(mimic, asked, text, len);
+	if (mimic->rated_ms >= 0 && now_ms < mimic->rated_ms + RATE_MS)
+		mimic_complain(mimic, "too early after rate-limited", text, len);
 	refusal = find_refusal(mimic, asked);
 	if (refusal != NULL || mimic->num_subs == MIMIC_SUBS) {
 		if (refusal != NULL)
@@ -122,10 +126,29 @@ take_req(struct mimic *mimic, struct asked *asked, const char *text, size_t len,
 	mimic_answer(mimic, &mimic->subs[mimic->num_subs++], now_ms);
 }
 
+bool
+mimic_was_closed(const struct mimic *mimic, const char *name)
+{
+	return gs_map_get(mimic->names, gs_str_of(name)) != NULL;
+}
+
+static void
+take_close(struct mimic *mimic, const struct asked *asked, const char *text, size_t len)
+{
+	struct gs_map_entry *entry = gs_map_find(mimic->names, gs_str_of(asked->name));
+	struct mimic_sub *sub = mimic_find_sub(mimic, asked->name);
+
+	if (entry == NULL)
+		mimic_complain(mimic, "CLOSE of what never was", text, len);
+	else
+		entry->value = mimic;
+	if (sub != NULL)
+		mimic_end_sub(mimic, sub);
+}
+
 void
 mimic_take(struct mimic *mimic, const char *text, size_t len, int64_t now_ms)
 {
-	struct mimic_sub *sub;
 	struct asked asked;
 	const char *why = asked_parse(&asked, text, len);
 
@@ -141,11 +164,7 @@ mimic_take(struct mimic *mimic, const char *text, size_t len, int64_t now_ms)
 		take_req(mimic, &asked, text, len, now_ms);
 		break;
 	case ASKED_CLOSE:
-		if (gs_map_find(mimic->names, gs_str_of(asked.name)) == NULL)
-			mimic_complain(mimic, "CLOSE of what never was", text, len);
-		sub = mimic_find_sub(mimic, asked.name);
-		if (sub != NULL)
-			mimic_end_sub(mimic, sub);
+		take_close(mimic, &asked, text, len);
 		break;
 	case ASKED_AUTH:
 		mimic_complain(mimic, "AUTH without a challenge", text, len);

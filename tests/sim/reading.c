@@ -52,7 +52,7 @@ begin(struct reading *reading, const struct pool *pool, uint64_t seed)
 	ways_draw(&reading->ways, reading->sort, &rng);
 	reading->mimic = mimic_new(&reading->ways, pool, rng_of(seed, 'm', 0));
 	store_corpus(reading, &rng);
-	wants_draw(&reading->wants, &rng, pool, WANTS_MAX, true);
+	wants_draw(&reading->wants, &rng, pool, true);
 	talk_init(&reading->talk, reading->mimic, &reading->ways, true);
 	reading->talk.pool = pool;
 	talk_add(&reading->talk, &reading->wants);

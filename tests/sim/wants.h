@@ -4,7 +4,8 @@
 
 #include "asked.h"
 
-#define WANTS_MAX 32
+#define WANTS_MAX 200
+#define WANTS_FEW 24
 
 struct want {
 	char *text;
@@ -16,8 +17,8 @@ struct wants {
 	size_t num;
 };
 
-/* Up to max filters; bounded: some of them with since, until and limit. */
-void wants_draw(struct wants *wants, struct rng *rng, const struct pool *pool, size_t max,
+/* bounded: some of them with since, until and limit. */
+void wants_draw(struct wants *wants, struct rng *rng, const struct pool *pool,
     bool bounded);
 void wants_fini(struct wants *wants);
 bool wants_match(const struct wants *wants, const struct pool *pool,
