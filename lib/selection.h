@@ -7,7 +7,7 @@
 
 /* An event is in it if one of the filters matches; without filters every event is. */
 struct gs_selection {
-	/* `limit` keeps the newest of what a filter matches; of a second, the lowest ids */
+	/* `limit` keeps the newest that a filter matches; of a second the lowest ids */
 	const struct gs_filter *filters;
 	size_t num_filters;
 	int64_t since, until; /* inclusive; -1: open */
