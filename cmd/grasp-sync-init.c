@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_mirror.h"
 #include "cli_survey.h"
 #include "clock.h"
 #include "figures.h"
@@ -14,6 +15,7 @@
 enum {
 	O_DB = CLI_SURVEY_NUM,
 	O_EVENTS,
+	O_RELAY,
 	O_OUTPUT,
 	O_EXPLAIN,
 	O_NOW,
@@ -22,6 +24,7 @@ static const struct cli_option options[] = {
 	CLI_SURVEY_OPTIONS,
 	{ "db", 0, "DIR", "read the store" },
 	{ "events", 0, "FILE", "read events, one a line, instead" },
+	{ "relay", 0, "URL", "read our own relay instead" },
 	{ "output", 'o', "FILE", "replace FILE with the state" },
 	{ "explain", 0, NULL, "say of each announcement why it is followed or not" },
 	{ "now", 0, "TIME", "judge expiry at this time" },
@@ -31,11 +34,14 @@ static const struct cli_option options[] = {
 struct init {
 	struct cli cli;
 	const char *dir, *events, *output;
+	struct gs_url url; /* of our own relay; "": none */
 	bool explain;
 	struct cli_survey survey;
 	struct cli_bad bad;
 	uint64_t num_invalid;
-	struct gs_buf line; /* of --explain */
+	struct gs_loop *loop;
+	struct gs_mirror *mirror; /* of --relay: it owns the store */
+	struct gs_buf line;	  /* of --explain */
 };
 
 static void
@@ -49,6 +55,9 @@ set_option(struct init *init, int option, const char *value)
 		break;
 	case O_EVENTS:
 		init->events = value;
+		break;
+	case O_RELAY:
+		cli_mirror_set_url(cli, &init->url, &init->survey.policy, value);
 		break;
 	case O_OUTPUT:
 		init->output = value;
@@ -74,8 +83,9 @@ read_options(struct init *init)
 
 	while ((option = cli_option(cli, &value)) >= 0)
 		set_option(init, option, value);
-	if ((init->dir == NULL) == (init->events == NULL))
-		cli_usage(cli, "needs one of --db and --events");
+	if ((init->dir != NULL) + (init->events != NULL) + (init->url.text[0] != '\0') !=
+	    1)
+		cli_usage(cli, "needs one of --db, --events and --relay");
 	cli_survey_check(&init->survey);
 	if (cli->at < cli->argc)
 		cli_usage(cli, "takes no operands");
@@ -140,13 +150,64 @@ store_lines(struct init *init, struct gs_err *err)
 	return store;
 }
 
+/* --- events from our own relay --- */
+
+static void
+take_signal(int number, void *arg)
+{
+	const struct init *init = arg;
+
+	(void)number;
+	gs_loop_stop(init->loop);
+}
+
+static void
+end_relay(void *arg)
+{
+	const struct init *init = arg;
+
+	gs_loop_stop(init->loop);
+}
+
+/* Whole or not at all: half of a relay would be a state that asks for less. */
+static struct gs_store *
+read_relay(struct init *init, struct gs_err *err)
+{
+	const struct gs_loop_ops signals = { .signalled = take_signal, .arg = init };
+	const struct gs_mirror_ops ops = { .ended = end_relay, .arg = init };
+	const struct gs_mirror_options how = { &init->url, &init->survey.policy, true };
+
+	init->loop = gs_loop_new(&signals, NULL, err);
+	if (init->loop == NULL)
+		return NULL;
+	init->mirror = gs_mirror_new(init->loop, &how, &ops, err);
+	if (init->mirror == NULL)
+		return NULL;
+	gs_loop_run(init->loop);
+	if (gs_mirror_is_whole(init->mirror))
+		return gs_mirror_store(init->mirror);
+	(void)gs_fail(err, (enum gs_code)cli_mirror_fail(&init->cli, init->mirror),
+	    "%s: not read to its end, so there is no state", init->url.text);
+	return NULL;
+}
+
+static void
+close_store(struct init *init, struct gs_store *store)
+{
+	if (init->mirror == NULL)
+		gs_store_close(store);
+	gs_mirror_free(init->mirror);
+	gs_loop_free(init->loop);
+}
+
 static struct gs_store *
 open_store(struct init *init, struct gs_err *err)
 {
 	struct gs_store_options how = { .read_only = true };
 
-	return init->dir != NULL ? gs_store_open(init->dir, &how, err)
-				 : store_lines(init, err);
+	if (init->dir != NULL)
+		return gs_store_open(init->dir, &how, err);
+	return init->events != NULL ? store_lines(init, err) : read_relay(init, err);
 }
 
 /* --- what comes out --- */
@@ -219,7 +280,7 @@ run(struct init *init)
 	    store != NULL ? gs_survey(store, &init->survey.options, &err) : NULL;
 	bool ok = state != NULL;
 
-	gs_store_close(store);
+	close_store(init, store);
 	if (ok)
 		cli_survey_say_size(&init->survey, state);
 	if (ok && (init->output != NULL || !init->explain))
@@ -236,7 +297,8 @@ main(int argc, char **argv)
 	struct init init = {
 		.cli = { .name = "grasp-sync-init",
 		    .usage = "--db DIR --service DOMAIN [OPTION]...\n"
-			     "--events FILE --service DOMAIN [OPTION]...",
+			     "--events FILE --service DOMAIN [OPTION]...\n"
+			     "--relay URL --service DOMAIN [OPTION]...",
 		    .about = "which repositories are followed, and on which relays",
 		    .options = options },
 	};

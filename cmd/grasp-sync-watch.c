@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_mirror.h"
 #include "cli_survey.h"
 #include "clock.h"
 #include "loop.h"
@@ -21,6 +22,7 @@
 
 enum {
 	O_DB = CLI_SURVEY_NUM,
+	O_RELAY,
 	O_STATE,
 	O_WINDOW,
 	O_ONCE,
@@ -28,6 +30,7 @@ enum {
 static const struct cli_option options[] = {
 	CLI_SURVEY_OPTIONS,
 	{ "db", 0, "DIR", "watch the store" },
+	{ "relay", 0, "URL", "watch our own relay instead" },
 	{ "state", 0, "FILE", "what is known already; kept up to date" },
 	{ "window", 0, "D", "how long changes are collected (5s)" },
 	{ "once", 0, NULL, "end after what --state lacks" },
@@ -45,13 +48,15 @@ struct watcher {
 	struct cli cli;
 	struct cli_survey survey;
 	const char *dir, *state_path;
+	struct gs_url url; /* of our own relay, unless there is a dir */
 	int64_t window_ms;
 	bool once;
 
 	struct gs_store *store;
 	struct gs_window *window;
 	struct gs_loop *loop;
-	struct gs_wake *wake;
+	struct gs_mirror *mirror; /* NULL: of a dir */
+	struct gs_wake *wake;	  /* NULL: of a relay */
 	struct gs_watch *wake_watch;
 	struct gs_timer *timer;
 	struct gs_outlet *outlet;
@@ -70,6 +75,10 @@ set_option(struct watcher *watcher, int option, const char *value)
 	switch (option) {
 	case O_DB:
 		watcher->dir = value;
+		break;
+	case O_RELAY:
+		cli_mirror_set_url(&watcher->cli, &watcher->url, &watcher->survey.policy,
+		    value);
 		break;
 	case O_STATE:
 		watcher->state_path = value;
@@ -96,8 +105,8 @@ read_options(struct watcher *watcher)
 
 	while ((option = cli_option(cli, &value)) >= 0)
 		set_option(watcher, option, value);
-	if (watcher->dir == NULL)
-		cli_usage(cli, "--db is needed");
+	if ((watcher->dir == NULL) == (watcher->url.text[0] == '\0'))
+		cli_usage(cli, "needs one of --db and --relay");
 	cli_survey_check(&watcher->survey);
 	if (watcher->state_path != NULL && strcmp(watcher->state_path, "-") == 0)
 		cli_usage(cli, "--state -: not a file");
@@ -224,7 +233,9 @@ await_next(struct watcher *watcher, struct gs_now now)
 		gs_timer_set(watcher->timer, wait_ms);
 	else
 		gs_timer_stop(watcher->timer);
-	gs_watch_set(watcher->wake_watch, is_open ? GS_WATCH_FAULTS : GS_WATCH_READ);
+	if (watcher->wake != NULL)
+		gs_watch_set(watcher->wake_watch,
+		    is_open ? GS_WATCH_FAULTS : GS_WATCH_READ);
 }
 
 static enum stage
@@ -233,6 +244,13 @@ next_stage(const struct watcher *watcher)
 	if (watcher->stage == ENDING || watcher->once)
 		return OVER;
 	return WATCHING;
+}
+
+/* What is missing before all was read may be there: nothing can be said of it. */
+static bool
+can_say(struct watcher *watcher)
+{
+	return watcher->mirror == NULL || gs_mirror_is_whole(watcher->mirror);
 }
 
 /* A batch is kept when its reader has it: what he never saw comes again. */
@@ -251,6 +269,13 @@ take_turn(struct watcher *watcher, struct gs_err *err)
 			return false;
 		if (watcher->stage == OVER)
 			break;
+		if (!can_say(watcher)) {
+			if (watcher->stage != ENDING)
+				return true;
+			watcher->code = watcher->once ? GS_EINCOMPLETE : GS_OK;
+			watcher->stage = OVER;
+			break;
+		}
 		if (!look(watcher, now, err))
 			return false;
 		if (is_time(watcher, now)) {
@@ -307,6 +332,43 @@ take_wake(void *arg)
 	}
 }
 
+/* After each round of the loop: events come in one by one. */
+static void
+take_events(void *arg)
+{
+	struct watcher *watcher = arg;
+
+	if (watcher->mirror == NULL)
+		return;
+	if (gs_mirror_has_news(watcher->mirror) ||
+	    (watcher->stage == STARTING && can_say(watcher)))
+		turn(watcher);
+}
+
+static void
+tell_relay(void *arg)
+{
+	struct watcher *watcher = arg;
+
+	if (!watcher->once || !gs_relay_is_open(gs_mirror_relay(watcher->mirror)))
+		cli_mirror_say_state(&watcher->cli, watcher->mirror);
+}
+
+/* Only once, when it was stopped, or when nothing more can be stored. */
+static void
+end_relay(void *arg)
+{
+	struct watcher *watcher = arg;
+
+	if (watcher->stage != ENDING &&
+	    (!gs_mirror_is_whole(watcher->mirror) || !watcher->once)) {
+		watcher->code = cli_mirror_fail(&watcher->cli, watcher->mirror);
+		gs_loop_stop(watcher->loop);
+		return;
+	}
+	turn(watcher);
+}
+
 /* The first one prints what is there; the second one does not wait for its reader. */
 static void
 take_signal(int number, void *arg)
@@ -322,26 +384,56 @@ take_signal(int number, void *arg)
 
 /* --- all of it --- */
 
+/* before the first look, so that nothing falls between */
 static bool
-open_world(struct watcher *watcher, struct gs_err *err)
+open_wake(struct watcher *watcher, struct gs_err *err)
 {
-	const struct gs_loop_ops ops = { .signalled = take_signal, .arg = watcher };
-	const struct gs_store_options how = { .read_only = true };
-
-	watcher->window = gs_window_new(watcher->window_ms);
-	watcher->store = gs_store_open(watcher->dir, &how, err);
-	if (watcher->store == NULL || !load_state(watcher, err))
-		return false;
-	/* before the first look, so that nothing falls between */
 	watcher->wake = gs_wake_open(watcher->dir, err);
-	watcher->loop = watcher->wake != NULL ? gs_loop_new(&ops, NULL, err) : NULL;
-	if (watcher->loop == NULL)
+	if (watcher->wake == NULL)
 		return false;
 	watcher->wake_watch =
 	    gs_watch_new(watcher->loop, gs_wake_fd(watcher->wake), take_wake, watcher);
+	return true;
+}
+
+static bool
+open_mirror(struct watcher *watcher, struct gs_err *err)
+{
+	const struct gs_mirror_ops ops = { tell_relay, end_relay, watcher };
+	const struct gs_mirror_options how = { &watcher->url, &watcher->survey.policy,
+		watcher->once };
+
+	watcher->mirror = gs_mirror_new(watcher->loop, &how, &ops, err);
+	if (watcher->mirror == NULL)
+		return false;
+	watcher->store = gs_mirror_store(watcher->mirror);
+	return true;
+}
+
+static bool
+open_store(struct watcher *watcher, struct gs_err *err)
+{
+	const struct gs_store_options how = { .read_only = true };
+
+	if (watcher->dir != NULL)
+		watcher->store = gs_store_open(watcher->dir, &how, err);
+	return watcher->dir == NULL || watcher->store != NULL;
+}
+
+static bool
+open_world(struct watcher *watcher, struct gs_err *err)
+{
+	const struct gs_loop_ops ops = { take_signal, take_events, watcher };
+
+	watcher->window = gs_window_new(watcher->window_ms);
+	if (!open_store(watcher, err) || !load_state(watcher, err))
+		return false;
+	watcher->loop = gs_loop_new(&ops, NULL, err);
+	if (watcher->loop == NULL)
+		return false;
 	watcher->timer = gs_timer_new(watcher->loop, turn, watcher);
 	watcher->outlet = gs_outlet_new(watcher->loop, STDOUT_FILENO, turn, watcher);
-	return true;
+	return watcher->dir != NULL ? open_wake(watcher, err) : open_mirror(watcher, err);
 }
 
 static int
@@ -363,10 +455,12 @@ free_watcher(struct watcher *watcher)
 	gs_outlet_free(watcher->outlet);
 	gs_timer_free(watcher->timer);
 	gs_watch_free(watcher->wake_watch);
+	if (watcher->mirror == NULL)
+		gs_store_close(watcher->store);
+	gs_mirror_free(watcher->mirror);
 	gs_loop_free(watcher->loop);
 	gs_wake_close(watcher->wake);
 	gs_window_free(watcher->window);
-	gs_store_close(watcher->store);
 	gs_buf_fini(&watcher->line);
 	gs_buf_fini(&watcher->saved);
 	cli_survey_fini(&watcher->survey);
@@ -377,7 +471,8 @@ main(int argc, char **argv)
 {
 	struct watcher watcher = {
 		.cli = { .name = "grasp-sync-watch",
-		    .usage = "--db DIR --service DOMAIN [--state FILE] [OPTION]...",
+		    .usage = "--db DIR --service DOMAIN [--state FILE] [OPTION]...\n"
+			     "--relay URL --service DOMAIN [--state FILE] [OPTION]...",
 		    .about = "a line whenever what is followed has changed",
 		    .options = options },
 		.window_ms = GS_WINDOW_MS,

@@ -11,7 +11,7 @@ _grasp_sync_options() {
 		esac
 		;;
 	grasp-sync-init)
-		echo --db= --events= --service= --bootstrap= --follow= -o= --output= --explain \
+		echo --db= --events= --relay= --service= --bootstrap= --follow= -o= --output= --explain \
 			--now= --own-url= --allow-private --max-relays= --max-relays-repo= \
 			--max-relays-author= --max-roots=
 		;;
@@ -25,7 +25,7 @@ _grasp_sync_options() {
 			--max-backoff=
 		;;
 	grasp-sync-watch)
-		echo --db= --service= --bootstrap= --follow= --own-url= --allow-private --state= \
+		echo --db= --relay= --service= --bootstrap= --follow= --own-url= --allow-private --state= \
 			--window= --once --max-relays= --max-relays-repo= --max-relays-author= \
 			--max-roots=
 		;;

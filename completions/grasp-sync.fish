@@ -41,6 +41,7 @@ complete -c grasp-sync-store -n '__fish_seen_subcommand_from stat' -l check -d '
 
 complete -c grasp-sync-init -l db -x -a '(__fish_complete_directories)' -d 'the store'
 complete -c grasp-sync-init -l events -r -d 'events as JSON lines'
+complete -c grasp-sync-init -l relay -x -d 'our own relay'
 complete -c grasp-sync-init -l service -x -d 'our service'
 complete -c grasp-sync-init -l bootstrap -x -d 'a relay to ask in any case'
 complete -c grasp-sync-init -l follow -r -a 'listed all' -d 'which repositories'
@@ -83,6 +84,7 @@ complete -c grasp-sync-relay -l max-backoff -x -d 'never wait longer'
 
 complete -c grasp-sync-watch -f
 complete -c grasp-sync-watch -l db -x -a '(__fish_complete_directories)' -d 'the store'
+complete -c grasp-sync-watch -l relay -x -d 'our own relay'
 complete -c grasp-sync-watch -l service -x -d 'our service'
 complete -c grasp-sync-watch -l bootstrap -x -d 'a relay to ask in any case'
 complete -c grasp-sync-watch -l follow -r -a 'listed all' -d 'which repositories'

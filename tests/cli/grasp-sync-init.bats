@@ -176,8 +176,8 @@ followed() {
 }
 
 @test "wrong usage" {
-	wrong_usage "needs one of --db and --events" --service x.example
-	wrong_usage "needs one of --db and --events" --service x.example --db db --events e
+	wrong_usage "needs one of --db, --events and --relay" --service x.example
+	wrong_usage "needs one of --db, --events and --relay" --service x.example --db db --events e
 	wrong_usage "--service is needed" --db db
 	wrong_usage "takes no operands" --service x.example --db db state.json
 	wrong_usage "--service a b: " --service "a b" --db db
