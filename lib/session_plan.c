@@ -178,7 +178,10 @@ since_before(int64_t time_s)
 	return time_s > GS_LIVE_OVERLAP_S ? time_s - GS_LIVE_OVERLAP_S : 0;
 }
 
-/* Since when a filter is to be read after the relay was away. */
+/*
+ * Since when a filter is to be read after the relay was away: read_until is of all
+ * filters together; what is known of this one alone may be more.
+ */
 static int64_t
 since_last(const struct gs_plan *plan, const struct gs_plan_item *item, struct gs_now now)
 {
