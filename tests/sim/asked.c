@@ -179,6 +179,59 @@ take_filters(struct asked *asked, jv frame)
 	return why;
 }
 
+static void
+copy_text(char *to, size_t size, jv text)
+{
+	if (jv_get_kind(text) == JV_KIND_STRING)
+		(void)snprintf(to, size, "%s", jv_string_value(text));
+	jv_free(text);
+}
+
+static void
+take_auth_tag(struct asked_auth *auth, jv tag)
+{
+	char name[ASKED_NAME] = "";
+
+	if (jv_get_kind(tag) == JV_KIND_ARRAY) {
+		jv value = jv_array_get(jv_copy(tag), 1);
+
+		copy_text(name, sizeof(name), jv_array_get(jv_copy(tag), 0));
+		if (strcmp(name, "challenge") == 0)
+			copy_text(auth->challenge, sizeof(auth->challenge), value);
+		else if (strcmp(name, "relay") == 0)
+			copy_text(auth->relay, sizeof(auth->relay), value);
+		else
+			jv_free(value);
+	}
+	jv_free(tag);
+}
+
+/* Takes the event. */
+static const char *
+take_auth(struct asked_auth *auth, jv event)
+{
+	const char *why = "an AUTH without an event";
+
+	if (jv_get_kind(event) == JV_KIND_OBJECT) {
+		jv tags = jv_object_get(jv_copy(event), jv_string("tags"));
+
+		copy_text(auth->id, sizeof(auth->id),
+		    jv_object_get(jv_copy(event), jv_string("id")));
+		why = take_number(jv_object_get(jv_copy(event), jv_string("kind")),
+		    &auth->kind);
+		if (why == NULL)
+			why = take_number(jv_object_get(jv_copy(event),
+					      jv_string("created_at")),
+			    &auth->created_at);
+		if (jv_get_kind(tags) == JV_KIND_ARRAY)
+			for (int i = 0; i < jv_array_length(jv_copy(tags)); i++)
+				take_auth_tag(auth, jv_array_get(jv_copy(tags), i));
+		jv_free(tags);
+	}
+	jv_free(event);
+	return why;
+}
+
 static const char *
 take_verb(struct asked *asked, jv frame)
 {
@@ -209,7 +262,9 @@ asked_parse(struct asked *asked, const char *text, size_t len)
 	asked->bytes = len;
 	if (jv_get_kind(frame) == JV_KIND_ARRAY) {
 		why = take_verb(asked, frame);
-		if (why == NULL && asked->verb != ASKED_AUTH)
+		if (why == NULL && asked->verb == ASKED_AUTH)
+			why = take_auth(&asked->auth, jv_array_get(jv_copy(frame), 1));
+		else if (why == NULL)
 			why = take_name(asked, jv_array_get(jv_copy(frame), 1));
 		if (why == NULL && asked->verb == ASKED_REQ)
 			why = take_filters(asked, frame);

@@ -28,11 +28,18 @@ struct asked_filter {
 
 enum asked_verb { ASKED_REQ, ASKED_CLOSE, ASKED_AUTH };
 
+/* What the event of an AUTH frame says. */
+struct asked_auth {
+	char id[POOL_HEX], challenge[ASKED_NAME], relay[ASKED_NAME];
+	int64_t kind, created_at;
+};
+
 struct asked {
 	enum asked_verb verb;
 	char name[ASKED_NAME];
 	struct asked_filter filters[ASKED_FILTERS];
 	size_t num_filters;
+	struct asked_auth auth;
 	size_t bytes;
 };
 

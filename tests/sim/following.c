@@ -30,6 +30,7 @@ struct following {
 	struct wants wants;
 	struct mimic *mimic;
 	struct talk talk;
+	bool has_key;
 	struct dials dials;
 	struct talk_outage outages[MAX_OUTAGES];
 	struct talk_post *posts;
@@ -199,7 +200,9 @@ begin(struct following *following, const struct pool *pool, uint64_t seed, bool 
 		draw_months(following, &rng);
 	else
 		draw_outages(following, &rng);
-	talk_init(&following->talk, following->mimic, &following->ways, false);
+	following->has_key = !rng_once_in(&rng, 3);
+	talk_init(&following->talk, following->mimic, &following->ways, false,
+	    following->has_key ? pool->client : NULL);
 	following->talk.pool = pool;
 	following->talk.script = &following->script;
 	following->talk.watch = dials_watch;
@@ -232,6 +235,8 @@ has_letter(const struct asked_filter *filter, char letter)
 static bool
 is_owed(const struct following *following, const struct pool_event *event)
 {
+	if (!ways_let_in(&following->ways, following->has_key))
+		return false;
 	for (size_t i = 0; i < following->wants.num; i++) {
 		const struct asked_filter *filter = &following->wants.wants[i].filter;
 
@@ -328,8 +333,9 @@ judge(struct following *following)
 	for (size_t i = 0; i < mimic_num_stored(following->mimic); i++)
 		check_event(following, mimic_stored(following->mimic, i), "in the end");
 	check_prompt(following);
-	if (following->sort != WAYS_LYING && following->talk.read_until_s < 0 &&
-	    following->ways.refuse_letter == '\0')
+	if (following->sort != WAYS_LYING &&
+	    ways_let_in(&following->ways, following->has_key) &&
+	    following->talk.read_until_s < 0 && following->ways.refuse_letter == '\0')
 		talk_complain(&following->talk, "read_until was never known");
 }
 

@@ -123,9 +123,12 @@ mimic_end_sub(struct mimic *mimic, struct mimic_sub *sub)
 }
 
 void
-mimic_connected(struct mimic *mimic)
+mimic_connected(struct mimic *mimic, int64_t now_ms)
 {
 	mimic->is_connected = true;
+	mimic->client = MIMIC_STRANGER;
+	if (mimic->ways.door == MIMIC_ASKS_FIRST)
+		mimic_challenge(mimic, now_ms);
 }
 
 void

@@ -38,7 +38,20 @@ struct mimic_refusal {
 	bool is_notice;
 };
 
+/* Does it want to know the client (NIP-42)? */
+enum mimic_door {
+	MIMIC_OPEN,
+	MIMIC_ASKS_FIRST, /* a challenge with the connection */
+	MIMIC_ASKS_LATER, /* when a REQ was refused */
+	MIMIC_NEVER_ASKS, /* refuses, and gives no challenge */
+};
+
+#define MIMIC_URL "wss://relay.example"
+#define MIMIC_EPOCH_S 1767200000 /* wall time at 0 ms */
+
 struct mimic_ways {
+	enum mimic_door door;
+	bool knows_client;	    /* accepts its answer */
 	size_t page_cap, req_cap;   /* events a filter, a REQ; 0: none */
 	size_t default_limit;	    /* of a filter without; 0: none */
 	struct mimic_limits limits; /* refused beyond ... */
@@ -82,7 +95,7 @@ void mimic_store(struct mimic *mimic, const struct pool_event *event);
 void mimic_publish(struct mimic *mimic, const struct pool_event *event, int64_t now_ms);
 
 /* The client connects, and sends. */
-void mimic_connected(struct mimic *mimic);
+void mimic_connected(struct mimic *mimic, int64_t now_ms);
 void mimic_take(struct mimic *mimic, const char *text, size_t len, int64_t now_ms);
 /* The connection ends; what was on its way is lost. */
 void mimic_disconnected(struct mimic *mimic);

@@ -37,6 +37,9 @@ struct mimic {
 	uint64_t last_number;
 	int64_t rated_ms; /* it said so; -1: never */
 	size_t num_reqs, sent, drops;
+	enum { MIMIC_STRANGER, MIMIC_ASKED, MIMIC_KNOWN, MIMIC_UNWANTED } client;
+	size_t num_challenges;
+	char challenge[32], challenge_text[64], ok_text[128];
 	char complaint[320];
 };
 
@@ -48,6 +51,8 @@ bool mimic_asks_for(const struct mimic *mimic, const struct mimic_sub *sub,
     const struct pool_event *event);
 /* The client has sent a CLOSE for it. */
 bool mimic_was_closed(const struct mimic *mimic, const char *name);
+/* A new challenge. */
+void mimic_challenge(struct mimic *mimic, int64_t now_ms);
 /* Sends what a new subscription asks for. */
 void mimic_answer(struct mimic *mimic, struct mimic_sub *sub, int64_t now_ms);
 

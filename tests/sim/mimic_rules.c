@@ -1,9 +1,12 @@
 /* A relay that is played in memory: what the client may send, and what is refused. */
+#include <stdio.h>
 #include <string.h>
 
 #include "map.h"
 #include "mimic_private.h"
 
+#define AUTH_KIND 22242 /* NIP-42 */
+#define AUTH_LATE_S 600
 #define RATE_MS 65000 /* DESIGN 3: no REQ for so long */
 
 /* Beyond these, told or not, a client that was told nothing must not go: DESIGN 3. */
@@ -62,12 +65,17 @@ check_limits(struct mimic *mimic, const struct asked *asked, const char *text, s
 		mimic_complain(mimic, "name too long", text, len);
 }
 
+static const struct mimic_refusal unknown_client = { "auth-required: you must auth",
+	false };
+
 /* Each reason to refuse, in the order in which relays look. */
 static const struct mimic_refusal *
 find_refusal(struct mimic *mimic, const struct asked *asked)
 {
 	const struct mimic_ways *ways = &mimic->ways;
 
+	if (ways->door != MIMIC_OPEN && mimic->client != MIMIC_KNOWN)
+		return &unknown_client;
 	if (is_over(asked->bytes, ways->limits.bytes))
 		return &ways->over_bytes;
 	if (is_over(strlen(asked->name), ways->limits.name))
@@ -98,6 +106,9 @@ refuse(struct mimic *mimic, const struct asked *asked,
 	memcpy(out.name, asked->name, sizeof(out.name));
 	if (refusal->text != NULL)
 		mimic_send(mimic, out);
+	if (refusal == &unknown_client && mimic->client == MIMIC_STRANGER &&
+	    mimic->ways.door == MIMIC_ASKS_LATER)
+		mimic_challenge(mimic, now_ms);
 }
 
 /* Keeps asked, or ends it. */
@@ -147,6 +158,41 @@ take_close(struct mimic *mimic, const struct asked *asked, const char *text, siz
 }
 
 void
+mimic_challenge(struct mimic *mimic, int64_t now_ms)
+{
+	struct mimic_out out = { .what = MIMIC_RAW, .text = mimic->challenge_text };
+
+	mimic->client = MIMIC_ASKED;
+	(void)snprintf(mimic->challenge, sizeof(mimic->challenge), "challenge %zu",
+	    ++mimic->num_challenges);
+	(void)snprintf(mimic->challenge_text, sizeof(mimic->challenge_text),
+	    "[\"AUTH\",\"%s\"]", mimic->challenge);
+	out.due_ms = now_ms + mimic->ways.frame_ms;
+	mimic_send(mimic, out);
+}
+
+static void
+take_auth(struct mimic *mimic, const struct asked *asked, const char *text, size_t len,
+    int64_t now_ms)
+{
+	const struct asked_auth *auth = &asked->auth;
+	struct mimic_out out = { .what = MIMIC_RAW, .text = mimic->ok_text };
+	int64_t late_s = MIMIC_EPOCH_S + now_ms / 1000 - auth->created_at;
+
+	if (mimic->client != MIMIC_ASKED ||
+	    strcmp(auth->challenge, mimic->challenge) != 0)
+		mimic_complain(mimic, "AUTH without a challenge", text, len);
+	if (auth->kind != AUTH_KIND || strcmp(auth->relay, MIMIC_URL) != 0 ||
+	    late_s < 0 || late_s > AUTH_LATE_S)
+		mimic_complain(mimic, "an AUTH that no relay accepts", text, len);
+	mimic->client = mimic->ways.knows_client ? MIMIC_KNOWN : MIMIC_UNWANTED;
+	(void)snprintf(mimic->ok_text, sizeof(mimic->ok_text), "[\"OK\",\"%s\",%s,\"\"]",
+	    auth->id, mimic->ways.knows_client ? "true" : "false");
+	out.due_ms = now_ms + mimic->ways.frame_ms;
+	mimic_send(mimic, out);
+}
+
+void
 mimic_take(struct mimic *mimic, const char *text, size_t len, int64_t now_ms)
 {
 	struct asked asked;
@@ -167,7 +213,7 @@ mimic_take(struct mimic *mimic, const char *text, size_t len, int64_t now_ms)
 		take_close(mimic, &asked, text, len);
 		break;
 	case ASKED_AUTH:
-		mimic_complain(mimic, "AUTH without a challenge", text, len);
+		take_auth(mimic, &asked, text, len, now_ms);
 		break;
 	}
 }

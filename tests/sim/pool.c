@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "auth.h"
 #include "hex.h"
 #include "mem.h"
 #include "tools/sign.h"
@@ -12,6 +14,7 @@
 #define NEWEST 1767200000 /* the date of its newest event */
 #define MAX_GAP_S 600
 #define NUMBER_BYTES 24
+#define PATH_BYTES 512
 
 struct pool_signers {
 	secp256k1_context *secp;
@@ -105,6 +108,26 @@ draw_density(struct rng *rng)
 	return 1;
 }
 
+/* A key comes from a file, and from nowhere else. */
+static struct gs_auth *
+make_client(void)
+{
+	const char *folder = getenv("TMPDIR");
+	struct gs_auth *client;
+	char path[PATH_BYTES];
+	int fd, len;
+
+	(void)snprintf(path, sizeof(path), "%s/relaysim.XXXXXX",
+	    folder != NULL ? folder : "/tmp");
+	fd = mkstemp(path);
+	len = fd < 0 ? -1 : dprintf(fd, "%064d\n", 1);
+	client = len > 0 ? gs_auth_load(path, NULL) : NULL;
+	assert(client != NULL);
+	(void)close(fd);
+	(void)unlink(path);
+	return client;
+}
+
 static void
 fill(struct pool *pool)
 {
@@ -140,6 +163,7 @@ pool_new(void)
 		*gs_hex_write(pool->authors[i], signer->pubkey, sizeof(signer->pubkey)) =
 		    '\0';
 	}
+	pool->client = make_client();
 	pool->events = gs_mem_array(POOL_EVENTS, sizeof(*pool->events));
 	fill(pool);
 	return pool;
@@ -151,6 +175,7 @@ pool_free(struct pool *pool)
 	for (size_t i = 0; i < pool->num; i++)
 		free(pool->events[i].json);
 	free(pool->events);
+	gs_auth_free(pool->client);
 	secp256k1_context_destroy(pool->signers->secp);
 	free(pool->signers);
 	free(pool);

@@ -39,6 +39,7 @@ struct pool {
 	size_t num;
 	char authors[POOL_AUTHORS][POOL_HEX];
 	struct pool_signers *signers;
+	struct gs_auth *client; /* who reads, where a relay wants to know */
 };
 
 extern const unsigned pool_kinds[POOL_KINDS];

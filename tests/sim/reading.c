@@ -23,6 +23,7 @@ struct reading {
 	struct wants wants;
 	struct mimic *mimic;
 	struct talk talk;
+	bool has_key;
 };
 
 /* A part of the pool, thinned out: dense seconds stay dense or don't. */
@@ -53,7 +54,9 @@ begin(struct reading *reading, const struct pool *pool, uint64_t seed)
 	reading->mimic = mimic_new(&reading->ways, pool, rng_of(seed, 'm', 0));
 	store_corpus(reading, &rng);
 	wants_draw(&reading->wants, &rng, pool, true);
-	talk_init(&reading->talk, reading->mimic, &reading->ways, true);
+	reading->has_key = !rng_once_in(&rng, 3);
+	talk_init(&reading->talk, reading->mimic, &reading->ways, true,
+	    reading->has_key ? pool->client : NULL);
 	reading->talk.pool = pool;
 	talk_add(&reading->talk, &reading->wants);
 }
@@ -141,7 +144,8 @@ is_faultless(const struct reading *reading, const struct truth *truth)
 {
 	const struct mimic_ways *ways = &reading->ways;
 
-	return ways->lies == 0 && ways->drop_every == 0 && ways->refuse_every == 0 &&
+	return ways_let_in(ways, reading->has_key) && ways->lies == 0 &&
+	    ways->drop_every == 0 && ways->refuse_every == 0 &&
 	    ways->refuse_letter == '\0' && truth->densest < 20 &&
 	    truth->densest < ways_page(ways);
 }

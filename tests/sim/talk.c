@@ -42,13 +42,14 @@ talk_complain(struct talk *talk, const char *fmt, ...)
 
 void
 talk_init(struct talk *talk, struct mimic *mimic, const struct mimic_ways *ways,
-    bool once)
+    bool once, const struct gs_auth *auth)
 {
 	const struct gs_session_options options = {
 		.once = once,
 		.silence_ms = GS_SESSION_SILENCE_MS,
 		.max_backoff_ms = -1,
-		.url = "wss://relay.example",
+		.auth = auth,
+		.url = MIMIC_URL,
 	};
 
 	*talk = (struct talk){ .mimic = mimic, .read_until_s = -1 };
@@ -209,7 +210,7 @@ dial(struct talk *talk)
 	talk->is_connected = true;
 	talk->has_answered = false;
 	talk->pong_ms = talk->now_ms + PONG_MS;
-	mimic_connected(talk->mimic);
+	mimic_connected(talk->mimic, talk->now_ms);
 	gs_health_opened(&talk->health, talk->now_ms);
 	gs_session_opened(talk->session, now_of(talk));
 	tell(talk, TALK_OPENS);

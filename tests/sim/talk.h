@@ -11,7 +11,7 @@
 #include "session.h"
 #include "wants.h"
 
-#define TALK_EPOCH_S 1767200000 /* wall time at 0 ms */
+#define TALK_EPOCH_S MIMIC_EPOCH_S
 
 /* From at_s to back_s the relay is not there; then it comes back. */
 struct talk_outage {
@@ -74,9 +74,12 @@ struct talk {
 	void *read_arg;
 };
 
-/* once: see gs_session_options.  What the relay states is known from the beginning. */
+/*
+ * once, auth: see gs_session_options.  What the relay states is known from the
+ * beginning.
+ */
 void talk_init(struct talk *talk, struct mimic *mimic, const struct mimic_ways *ways,
-    bool once);
+    bool once, const struct gs_auth *auth);
 void talk_fini(struct talk *talk);
 void talk_add(struct talk *talk, const struct wants *wants);
 

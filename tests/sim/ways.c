@@ -133,11 +133,27 @@ draw_faults(struct mimic_ways *ways, struct rng *rng)
 	}
 }
 
+static void
+draw_door(struct mimic_ways *ways, struct rng *rng)
+{
+	ways->door =
+	    rng_once_in(rng, 6) ? (enum mimic_door)rng_below(rng, 4) : MIMIC_OPEN;
+	ways->knows_client = !rng_once_in(rng, 4);
+}
+
+bool
+ways_let_in(const struct mimic_ways *ways, bool has_key)
+{
+	return ways->door == MIMIC_OPEN ||
+	    (ways->door != MIMIC_NEVER_ASKS && ways->knows_client && has_key);
+}
+
 void
 ways_draw(struct mimic_ways *ways, enum ways_sort sort, struct rng *rng)
 {
 	*ways = (struct mimic_ways){ .page_cap = 0 };
 	draw_caps(ways, rng);
+	draw_door(ways, rng);
 	if (sort == WAYS_LIMITED || rng_once_in(rng, 3))
 		draw_limits(ways, rng);
 	if (sort == WAYS_HONEST || rng_once_in(rng, 2))
@@ -213,6 +229,7 @@ ways_print(const struct mimic_ways *ways)
 	    ways->says_finish ? ", says finish" : "");
 	printf("  answers after %lld ms, a frame every %lld ms, lies %#x\n",
 	    (long long)ways->answer_ms, (long long)ways->frame_ms, ways->lies);
+	printf("  door %d, knows the client: %d\n", (int)ways->door, ways->knows_client);
 	print_limits("limits", &ways->limits);
 	print_limits("stated", &ways->stated);
 	print_refusal("over subs", &ways->over_subs);

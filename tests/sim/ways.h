@@ -13,6 +13,8 @@ enum ways_sort {
 };
 
 void ways_draw(struct mimic_ways *ways, enum ways_sort sort, struct rng *rng);
+/* Does the client get in, with a key or without? */
+bool ways_let_in(const struct mimic_ways *ways, bool has_key);
 /* What a client that fetched the NIP-11 document knows. */
 void ways_tell(const struct mimic_ways *ways, struct gs_limits *limits);
 /* The longest answer to one filter alone; SIZE_MAX: any. */
