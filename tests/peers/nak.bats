@@ -10,8 +10,9 @@ readonly MAX_ROUNDS=6
 setup() {
 	command -v nak >/dev/null || skip "nak is not installed"
 	cd "$BATS_TEST_TMPDIR" || return 1
-	gencorpus --seed 5 --repos 12 --roots 60 --comments 60 --also "$LISTED" \
+	gencorpus --seed 5 --repos 25 --roots 98 --comments 100 --also "$LISTED" \
 		--service "$SERVICE" >events.jsonl
+	[ "$(wc -l <events.jsonl)" -eq 5000 ]
 }
 
 teardown() {
@@ -34,7 +35,15 @@ count_events() {
 	grasp-sync-store stat --db db --json | jq .events
 }
 
-@test "everything arrives" {
+@test "5,000 events arrive once each" {
+	serve
+	printf '%s\n' '{"kinds":[30617,30618]}' '{"kinds":[1617,1618,1619,1621]}' \
+		'{"kinds":[1111]}' >filters
+	grasp-sync-relay --once --allow-private --filters filters "$url" >got
+	cmp <(jq -r .id events.jsonl | sort) <(jq -r .id got | sort)
+}
+
+@test "everything that belongs to what we follow arrives" {
 	serve
 	grasp-sync-store import -q --db db --service "$SERVICE" </dev/null
 	for ((round = 1, before = -1; before != $(count_events); round++)); do

@@ -1,6 +1,9 @@
-// Serves the events of a JSON-lines file with @nostr-relay/core, on a free port of this
-// machine.  usage: node nostr-relay.mjs PAGE FILE; prints "listening PORT"
-import { readFileSync } from 'node:fs';
+// Serves the events of a JSON-lines file with @nostr-relay/core on this machine; adds to
+// the file what is published.  Prints "listening PORT".
+// usage: node nostr-relay.mjs PAGE FILE [PORT [CERTIFICATE KEY]]; PORT 0: any
+import { appendFileSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
@@ -10,31 +13,37 @@ const { EventRepository, EventUtils, LogLevel } = require('@nostr-relay/common')
 const { NostrRelay } = require('@nostr-relay/core');
 const { WebSocketServer } = require('ws');
 
-const [page, file] = process.argv.slice(2);
+const [page, file, port = '0', cert, key] = process.argv.slice(2);
 
 // The library's own matching leaves tags to the database.
 function matchesTags(event, filter) {
-	return Object.entries(filter).every(([key, values]) => key[0] !== '#' ||
-		event.tags.some((tag) => tag[0] === key.slice(1) && values.includes(tag[1])));
+	return Object.entries(filter).every(([name, values]) => name[0] !== '#' ||
+		event.tags.some((tag) => tag[0] === name.slice(1) && values.includes(tag[1])));
 }
 
 function matches(event, filter) {
 	return EventUtils.isMatchingFilter(event, filter) && matchesTags(event, filter);
 }
 
+function isBefore(a, b) {
+	return b.created_at - a.created_at || (a.id < b.id ? -1 : 1);
+}
+
 class FileRepository extends EventRepository {
 	constructor(lines) {
 		super();
-		this.events = lines.map((line) => JSON.parse(line));
-		this.events.sort((a, b) => b.created_at - a.created_at || (a.id < b.id ? -1 : 1));
+		this.events = lines.map((line) => JSON.parse(line)).sort(isBefore);
 	}
 
 	isSearchSupported() {
 		return false;
 	}
 
-	upsert() {
-		throw new Error('read only');
+	upsert(event) {
+		appendFileSync(file, JSON.stringify(event) + '\n');
+		this.events.push(event);
+		this.events.sort(isBefore);
+		return { isDuplicate: false };
 	}
 
 	find(filter) {
@@ -47,13 +56,17 @@ class FileRepository extends EventRepository {
 
 const lines = readFileSync(file, 'utf8').split('\n').filter((line) => line !== '');
 const relay = new NostrRelay(new FileRepository(lines), { logLevel: LogLevel.ERROR });
-const server = new WebSocketServer({ host: '127.0.0.1', port: 0 }, () => {
-	console.log(`listening ${server.address().port}`);
-});
+const http = cert === undefined ? createServer() :
+	createTlsServer({ cert: readFileSync(cert), key: readFileSync(key) });
+const server = new WebSocketServer({ server: http });
 
 server.on('connection', (socket) => {
 	relay.handleConnection(socket);
 	socket.on('message', (data) => relay.handleMessage(socket, JSON.parse(data.toString())));
 	socket.on('close', () => relay.handleDisconnect(socket));
 	socket.on('error', () => socket.terminate());
+});
+http.on('request', (request, response) => response.writeHead(404).end());
+http.listen(Number(port), '127.0.0.1', () => {
+	console.log(`listening ${http.address().port}`);
 });
