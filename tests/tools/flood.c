@@ -1,8 +1,9 @@
 /*
  * A relay with as many events as asked for, which it makes while it sends them: it stays
  * small however many that are.  Event number i, from 0, is i seconds older than the
- * newest one and the same each time.  usage: flood EVENTS [BYTES]; prints
- * "listening PORT".  For one filter a REQ, of which only dates and limit count.
+ * newest one (1767000000) and the same each time.  Of filters only dates and limit count,
+ * and those of a REQ should not meet.  usage: flood EVENTS [BYTES]; prints
+ * "listening PORT".
  */
 #include <err.h>
 #include <inttypes.h>
@@ -36,6 +37,7 @@ struct flood {
 struct request {
 	char sub[SUB_BYTES];
 	int64_t at, end; /* events to send */
+	bool is_last;	 /* filter of its REQ: EOSE follows */
 };
 
 struct connection {
@@ -95,27 +97,40 @@ drop_requests(struct connection *connection, const char *sub)
 }
 
 static void
+add_request(const struct flood *flood, struct connection *connection, const char *sub,
+    jv filter, bool is_last)
+{
+	struct request *request = &connection->requests[connection->num];
+
+	if (connection->num == REQUESTS || jv_get_kind(filter) != JV_KIND_OBJECT)
+		errx(EX_PROTOCOL, "a REQ that is too much came");
+	connection->num++;
+	(void)snprintf(request->sub, sizeof(request->sub), "%s", sub);
+	request->is_last = is_last;
+	read_filter(request, filter, flood->num);
+}
+
+static void
 take_frame(const struct flood *flood, struct connection *connection, jv frame)
 {
+	int num = jv_array_length(jv_copy(frame));
 	jv verb = jv_array_get(jv_copy(frame), 0);
 	jv sub = jv_array_get(jv_copy(frame), 1);
-	jv filter = jv_array_get(jv_copy(frame), 2);
+	bool is_req;
 
 	if (jv_get_kind(verb) != JV_KIND_STRING || jv_get_kind(sub) != JV_KIND_STRING)
 		errx(EX_PROTOCOL, "no frame of Nostr came");
+	is_req = strcmp(jv_string_value(verb), "REQ") == 0;
 	drop_requests(connection, jv_string_value(sub));
-	if (strcmp(jv_string_value(verb), "REQ") == 0) {
-		struct request *request = &connection->requests[connection->num++];
+	for (int i = 2; is_req && i < num; i++) {
+		jv filter = jv_array_get(jv_copy(frame), i);
 
-		if (connection->num > REQUESTS || jv_get_kind(filter) != JV_KIND_OBJECT)
-			errx(EX_PROTOCOL, "a REQ that is too much came");
-		(void)snprintf(request->sub, sizeof(request->sub), "%s",
-		    jv_string_value(sub));
-		read_filter(request, filter, flood->num);
+		add_request(flood, connection, jv_string_value(sub), filter,
+		    i == num - 1);
+		jv_free(filter);
 	}
 	jv_free(verb);
 	jv_free(sub);
-	jv_free(filter);
 }
 
 static void
@@ -140,6 +155,8 @@ send_next(struct flood *flood, struct connection *connection, struct lws *wsi)
 	struct request *request = &connection->requests[0];
 	size_t len;
 
+	while (connection->num > 0 && request->at == request->end && !request->is_last)
+		drop_request(connection, 0);
 	if (connection->num == 0)
 		return 0;
 	gs_buf_cut(&flood->frame, LWS_PRE);
