@@ -229,6 +229,24 @@ test_past(void **state)
 	fini(&set);
 }
 
+/* Our own relay: `since` only where the filter has it, and no gap is taken for small. */
+static void
+test_undated(void **state)
+{
+	struct gs_live_sub *sub;
+	struct set set;
+
+	(void)state;
+	init(&set, 1);
+	add(&set, "{\"kinds\":[2],\"since\":5}");
+	gs_live_set_undated(set.live);
+	gs_live_begin(set.live, set.now);
+	sub = ask(&set, "[\"REQ\",\"x\",{\"kinds\":[1]},{\"kinds\":[2],\"since\":5}]");
+	gs_live_end(set.live, sub, GS_LIVE_AGAIN, set.now);
+	assert_int_equal(gap(&set, 0), 999100);
+	fini(&set);
+}
+
 int
 main(void)
 {
@@ -239,6 +257,7 @@ main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_gap_of_what_was_only_asked),
 		cmocka_unit_test(test_past),
+		cmocka_unit_test(test_undated),
 	};
 
 	gs_live_free(NULL);
