@@ -194,7 +194,7 @@ begin(struct following *following, const struct pool *pool, uint64_t seed, bool 
 	draw_ways(following, &rng);
 	following->mimic = mimic_new(&following->ways, pool, rng_of(seed, 'm', months));
 	store_corpus(following, &rng);
-	wants_draw(&following->wants, &rng, pool, false);
+	wants_draw(&following->wants, &rng, pool, months ? WANTS_FEW : WANTS_MAX, false);
 	draw_posts(following, &rng, months ? 600 : 20 + rng_below(&rng, 150));
 	if (months)
 		draw_months(following, &rng);

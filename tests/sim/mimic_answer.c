@@ -89,6 +89,8 @@ pick_for(struct mimic *mimic, struct picks *picks, const struct asked_filter *fi
 
 		if (tells(mimic, MIMIC_OLDEST_FIRST))
 			event = mimic->stored[mimic->num_stored - 1 - i];
+		if (event->created_at < meant.since && !tells(mimic, MIMIC_OLDEST_FIRST))
+			break;
 		if (!asked_match(&meant, mimic->pool, event))
 			continue;
 		if (page == 0 || is_full(mimic, picks)) {

@@ -53,7 +53,7 @@ begin(struct reading *reading, const struct pool *pool, uint64_t seed)
 	ways_draw(&reading->ways, reading->sort, &rng);
 	reading->mimic = mimic_new(&reading->ways, pool, rng_of(seed, 'm', 0));
 	store_corpus(reading, &rng);
-	wants_draw(&reading->wants, &rng, pool, true);
+	wants_draw(&reading->wants, &rng, pool, WANTS_MAX, true);
 	reading->has_key = !rng_once_in(&rng, 3);
 	talk_init(&reading->talk, reading->mimic, &reading->ways, true,
 	    reading->has_key ? pool->client : NULL);

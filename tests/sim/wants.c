@@ -120,9 +120,10 @@ draw_want(struct want *want, struct rng *rng, const struct pool *pool, bool boun
 }
 
 void
-wants_draw(struct wants *wants, struct rng *rng, const struct pool *pool, bool bounded)
+wants_draw(struct wants *wants, struct rng *rng, const struct pool *pool, size_t max,
+    bool bounded)
 {
-	wants->num = 1 + rng_below(rng, rng_once_in(rng, 10) ? WANTS_MAX : WANTS_FEW);
+	wants->num = 1 + rng_below(rng, rng_once_in(rng, 10) ? max : WANTS_FEW);
 	if (rng_once_in(rng, 3))
 		wants->num = 1;
 	for (size_t i = 0; i < wants->num; i++)

@@ -17,8 +17,8 @@ struct wants {
 	size_t num;
 };
 
-/* bounded: some of them with since, until and limit. */
-void wants_draw(struct wants *wants, struct rng *rng, const struct pool *pool,
+/* Few as a rule, at times up to max; bounded: some of them with since, until and limit. */
+void wants_draw(struct wants *wants, struct rng *rng, const struct pool *pool, size_t max,
     bool bounded);
 void wants_fini(struct wants *wants);
 bool wants_match(const struct wants *wants, const struct pool *pool,
