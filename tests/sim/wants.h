@@ -17,7 +17,9 @@ struct wants {
 	size_t num;
 };
 
-/* Few as a rule, at times up to max; bounded: some of them with since, until and limit. */
+/*
+ * Few as a rule, at times up to max.  bounded: some of them with since, until and limit.
+ */
 void wants_draw(struct wants *wants, struct rng *rng, const struct pool *pool, size_t max,
     bool bounded);
 void wants_fini(struct wants *wants);
