@@ -77,8 +77,11 @@ end_connection(struct fake_relay *relay, struct fake_connection *connection)
 {
 	struct fake_connection **at = &relay->first;
 
-	while (*at != connection)
+	while (*at != NULL && *at != connection)
 		at = &(*at)->next;
+	/* Some connections end that never were open. */
+	if (*at == NULL)
+		return;
 	*at = connection->next;
 	fake_log(relay, connection->number, "\"is\":\"end\"");
 	fake_wire_fini(connection);
