@@ -21,7 +21,7 @@
 
 /* With the 4 KiB that are the default, many connections cost 4 times as much. */
 #define BUFFER_BYTES 65536
-#define PIECE_BYTES 4096 /* of a message at a time: each connection keeps such a buffer */
+#define PIECE_BYTES 2048 /* of a message at a time: each connection keeps such a buffer */
 #define WATCHES "grasp-sync-watches"
 #define VHOST "grasp-sync"
 #define MAX_READY 64 /* descriptors at a time, so that sockets have their turn */
