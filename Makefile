@@ -74,6 +74,7 @@ PARTS_LIB := $(OUT)/lib/libparts.a
 
 BATS      := $(sort $(wildcard tests/*/*.bats))
 PEERS     := $(filter tests/peers/%,$(BATS))
+SIMS      := $(wildcard tests/sim/*.bats) tests/property/orders.bats
 SOAKS     := $(filter tests/soak/%,$(BATS))
 CHECKS    := $(filter-out $(PEERS),$(BATS))
 MANS      := $(sort $(wildcard man/*.[1578]))
@@ -160,6 +161,10 @@ soak: tests ## what lasts for months, for some minutes
 	@GS_BUILD='$(BUILD)' GS_VARIANT='$(VARIANT)' GS_LOG=soak JOBS=1 LIMIT=3600 \
 	    SOAK_ROUNDS=10000 SOAK_EVENTS=1000000 tests/run '$(OUT)' $(SOAKS)
 
+sim: tests ## SEEDS=500 of each property: relays in virtual time, orders of arrival
+	@GS_BUILD='$(BUILD)' GS_VARIANT='$(VARIANT)' GS_LOG=sim JOBS='$(JOBS)' LIMIT=86400 \
+	    SEEDS='$(or $(SEEDS),500)' tests/run '$(OUT)' $(SIMS)
+
 lint: | $(AFTER) ## format, warnings of two compilers, layers, sizes, man pages, scripts
 	@MAKE='$(MAKE)' BUILD='$(BUILD)' JOBS='$(JOBS)' tests/lint/run
 
@@ -221,7 +226,7 @@ clean: ## removes all build trees
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
-.PHONY: all tests help fuzzers check check-asan check-peers soak lint fuzz bench demo deps \
+.PHONY: all tests help fuzzers check check-asan check-peers soak sim lint fuzz bench demo deps \
 	deps-dev format install uninstall dist clean
 .SECONDARY:
 .DELETE_ON_ERROR:
