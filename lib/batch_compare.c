@@ -51,32 +51,6 @@ add_roots(struct gs_batch_relay *to, const struct gs_repo *before,
 	}
 }
 
-static int
-compare_ids(const void *a, const void *b)
-{
-	return memcmp(*(const uint8_t *const *)a, *(const uint8_t *const *)b, ID_BYTES);
-}
-
-/* All roots that the relay had, sorted, perhaps several times; borrowed. */
-static const uint8_t **
-list_roots(const struct gs_relay_entry *relay, size_t *num)
-{
-	const uint8_t **ids;
-	size_t all = 0;
-	size_t i, j;
-
-	for (i = 0; i < relay->num_repos; i++)
-		all += relay->repos[i]->num_roots;
-	ids = gs_mem_array(all, sizeof(*ids));
-	*num = 0;
-	for (i = 0; i < relay->num_repos; i++)
-		for (j = 0; j < relay->repos[i]->num_roots; j++)
-			ids[(*num)++] = relay->repos[i]->roots[j];
-	if (all > 0)
-		qsort(ids, all, sizeof(*ids), compare_ids);
-	return ids;
-}
-
 /* A root may name several repositories: what another one brought is not new. */
 static void
 drop_known_roots(struct gs_batch_relay *of, const struct gs_relay_entry *before)
@@ -86,12 +60,11 @@ drop_known_roots(struct gs_batch_relay *of, const struct gs_relay_entry *before)
 
 	if (before == NULL || of->num_roots == 0)
 		return;
-	known = list_roots(before, &num_known);
+	known = gs_relay_list_roots(before, &num_known);
 	for (i = 0; i < of->num_roots; i++) {
 		const uint8_t *id = of->roots[i];
 
-		if (num_known == 0 ||
-		    bsearch(&id, known, num_known, sizeof(*known), compare_ids) == NULL)
+		if (num_known == 0 || !gs_roots_have(known, num_known, id))
 			memmove(of->roots[num++], id, ID_BYTES);
 	}
 	of->num_roots = num;

@@ -100,35 +100,6 @@ give_long_refs(const struct layering *to, const struct gs_relay_entry *relay)
 	return true;
 }
 
-static int
-compare_ids(const void *a, const void *b)
-{
-	return memcmp(*(const uint8_t *const *)a, *(const uint8_t *const *)b, ID_BYTES);
-}
-
-/* Root ids of all the relay's repos, sorted, each once; borrowed from them. */
-static const uint8_t **
-collect_roots(const struct gs_relay_entry *relay, size_t *num)
-{
-	const uint8_t **ids;
-	size_t all = 0;
-	size_t i, j;
-
-	for (i = 0; i < relay->num_repos; i++)
-		all += relay->repos[i]->num_roots;
-	ids = gs_mem_array(all, sizeof(*ids));
-	all = 0;
-	for (i = 0; i < relay->num_repos; i++)
-		for (j = 0; j < relay->repos[i]->num_roots; j++)
-			ids[all++] = relay->repos[i]->roots[j];
-	qsort(ids, all, sizeof(*ids), compare_ids);
-	*num = 0;
-	for (i = 0; i < all; i++)
-		if (*num == 0 || compare_ids(&ids[*num - 1], &ids[i]) != 0)
-			ids[(*num)++] = ids[i];
-	return ids;
-}
-
 static bool
 give_roots(const struct layering *to, const struct gs_relay_entry *relay,
     struct gs_str *values)
@@ -137,7 +108,7 @@ give_roots(const struct layering *to, const struct gs_relay_entry *relay,
 	char *hex = gs_mem_array(chunk, HEX_BYTES);
 	bool ok = true;
 	size_t at, i, num;
-	const uint8_t **ids = collect_roots(relay, &num);
+	const uint8_t **ids = gs_relay_list_roots(relay, &num);
 
 	for (at = 0; ok && at < num; at += i) {
 		for (i = 0; i < chunk && at + i < num; i++) {

@@ -255,3 +255,37 @@ gs_state_sort(struct gs_state *state)
 			sort_pending(relay->status);
 	}
 }
+
+static int
+compare_borrowed_ids(const void *a, const void *b)
+{
+	return memcmp(*(const uint8_t *const *)a, *(const uint8_t *const *)b, 32);
+}
+
+const uint8_t **
+gs_relay_list_roots(const struct gs_relay_entry *relay, size_t *num)
+{
+	const uint8_t **ids;
+	size_t all = 0;
+	size_t i, j;
+
+	for (i = 0; i < relay->num_repos; i++)
+		all += relay->repos[i]->num_roots;
+	ids = gs_mem_array(all, sizeof(*ids));
+	all = 0;
+	for (i = 0; i < relay->num_repos; i++)
+		for (j = 0; j < relay->repos[i]->num_roots; j++)
+			ids[all++] = relay->repos[i]->roots[j];
+	qsort(ids, all, sizeof(*ids), compare_borrowed_ids);
+	*num = 0;
+	for (i = 0; i < all; i++)
+		if (*num == 0 || compare_borrowed_ids(&ids[*num - 1], &ids[i]) != 0)
+			ids[(*num)++] = ids[i];
+	return ids;
+}
+
+bool
+gs_roots_have(const uint8_t **ids, size_t num, const uint8_t id[static 32])
+{
+	return bsearch(&id, ids, num, sizeof(*ids), compare_borrowed_ids) != NULL;
+}

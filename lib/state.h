@@ -61,4 +61,11 @@ void gs_status_add_pending(struct gs_relay_status *status, struct gs_str ref);
  */
 void gs_state_sort(struct gs_state *state);
 
+/*
+ * Root ids of all the relay's repos, sorted, each once; the array is the caller's, the
+ * ids are borrowed.  gs_roots_have looks into it.
+ */
+const uint8_t **gs_relay_list_roots(const struct gs_relay_entry *relay, size_t *num);
+bool gs_roots_have(const uint8_t **ids, size_t num, const uint8_t id[static 32]);
+
 #endif
