@@ -69,6 +69,15 @@ note_read(struct gs_txn *txn, int rc)
 	return rc == 0;
 }
 
+MDB_cursor *
+store_open(struct gs_txn *txn, enum db db)
+{
+	MDB_cursor *cursor = NULL;
+
+	(void)note_read(txn, mdb_cursor_open(txn->txn, txn->store->dbs[db], &cursor));
+	return cursor;
+}
+
 bool
 store_seek(struct gs_txn *txn, MDB_cursor *cursor, MDB_val *key, MDB_val *value,
     MDB_cursor_op op)
@@ -117,13 +126,12 @@ bool
 store_each(struct gs_txn *txn, enum db db, store_each_fn *fn, void *arg,
     struct gs_err *err)
 {
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, db);
 	MDB_cursor_op op = MDB_FIRST;
 	MDB_val key, value;
-	int rc = mdb_cursor_open(txn->txn, txn->store->dbs[db], &cursor);
 
-	if (rc != 0)
-		return store_fail(txn->store, rc, err);
+	if (cursor == NULL)
+		return store_was_read(txn, err);
 	while (store_seek(txn, cursor, &key, &value, op)) {
 		fn(arg, key, value);
 		op = MDB_NEXT;

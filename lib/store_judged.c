@@ -181,14 +181,6 @@ forget_each(struct gs_txn *txn, MDB_cursor *cursor, pick_fn *pick, const void *a
 	return store_was_read(txn, err);
 }
 
-static bool
-open_judged(struct gs_txn *txn, MDB_cursor **cursor, struct gs_err *err)
-{
-	int rc = mdb_cursor_open(txn->txn, txn->store->dbs[DB_JUDGED], cursor);
-
-	return rc == 0 || store_fail(txn->store, rc, err);
-}
-
 bool
 gs_store_trim_judged(struct gs_txn *txn, uint64_t max_rows, struct gs_err *err)
 {
@@ -199,8 +191,9 @@ gs_store_trim_judged(struct gs_txn *txn, uint64_t max_rows, struct gs_err *err)
 
 	if (rows <= max_rows)
 		return true;
-	if (!open_judged(txn, &cursor, err))
-		return false;
+	cursor = store_open(txn, DB_JUDGED);
+	if (cursor == NULL)
+		return store_was_read(txn, err);
 	until = evict_until(txn, cursor, rows);
 	ok = forget_each(txn, cursor, is_old, &until, err);
 	mdb_cursor_close(cursor);
@@ -210,11 +203,11 @@ gs_store_trim_judged(struct gs_txn *txn, uint64_t max_rows, struct gs_err *err)
 bool
 gs_store_forget_rejected(struct gs_txn *txn, struct gs_err *err)
 {
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, DB_JUDGED);
 	bool ok;
 
-	if (!open_judged(txn, &cursor, err))
-		return false;
+	if (cursor == NULL)
+		return store_was_read(txn, err);
 	ok = forget_each(txn, cursor, is_rejected, NULL, err);
 	mdb_cursor_close(cursor);
 	return ok;

@@ -109,6 +109,8 @@ bool store_get(struct gs_txn *txn, enum db db, MDB_val key, MDB_val *value);
 bool store_set(struct gs_txn *txn, enum db db, MDB_val key, MDB_val value,
     struct gs_err *err) GS_MUST;
 bool store_del(struct gs_txn *txn, enum db db, MDB_val key, struct gs_err *err) GS_MUST;
+/* A cursor, to be closed; NULL: txn->fault. */
+MDB_cursor *store_open(struct gs_txn *txn, enum db db);
 /* Moves a cursor; false: no such row, or txn->fault. */
 bool store_seek(struct gs_txn *txn, MDB_cursor *cursor, MDB_val *key, MDB_val *value,
     MDB_cursor_op op);

@@ -232,13 +232,12 @@ list_vanished(struct gs_txn *txn, const struct gs_event *request,
 	uint8_t first[AUTHOR_KEY_BYTES] = { 0 };
 	MDB_val key = VAL(first, sizeof(first));
 	MDB_cursor_op op = MDB_SET_RANGE;
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, DB_AUTHOR);
 	MDB_val value;
 	struct gs_row row;
-	int rc = mdb_cursor_open(txn->txn, txn->store->dbs[DB_AUTHOR], &cursor);
 
-	if (rc != 0)
-		return store_fail(txn->store, rc, err);
+	if (cursor == NULL)
+		return store_was_read(txn, err);
 	(void)put_bytes(first, request->pubkey, 32);
 	while (store_seek(txn, cursor, &key, &value, op) &&
 	    key.mv_size == AUTHOR_KEY_BYTES &&
@@ -251,7 +250,7 @@ list_vanished(struct gs_txn *txn, const struct gs_event *request,
 			gs_buf_add(sequences, &sequence, sizeof(sequence));
 	}
 	mdb_cursor_close(cursor);
-	return true;
+	return store_was_read(txn, err);
 }
 
 static bool
@@ -384,13 +383,12 @@ gs_store_expire(struct gs_txn *txn, int64_t now_s, const struct gs_store_ops *op
     struct gs_err *err)
 {
 	struct gs_put put = { .now_s = now_s, .ops = ops };
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, DB_EXPIRY);
 	MDB_val key, value;
 	struct gs_row row;
-	int rc = mdb_cursor_open(txn->txn, txn->store->dbs[DB_EXPIRY], &cursor);
 
-	if (rc != 0)
-		return store_fail(txn->store, rc, err);
+	if (cursor == NULL)
+		return store_was_read(txn, err);
 	/* each round takes the first row out, so the next is first then */
 	while (store_seek(txn, cursor, &key, &value, MDB_FIRST) &&
 	    key.mv_size == EXPIRY_KEY_BYTES && value.mv_size == SEQUENCE_BYTES &&

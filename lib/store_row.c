@@ -315,11 +315,11 @@ gs_store_has_author(struct gs_txn *txn, const uint8_t pubkey[static 32])
 	uint8_t first[AUTHOR_KEY_BYTES] = { 0 };
 	MDB_val key = VAL(first, sizeof(first));
 	MDB_val value;
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, DB_AUTHOR);
 	bool found;
 
 	(void)put_bytes(first, pubkey, 32);
-	if (mdb_cursor_open(txn->txn, txn->store->dbs[DB_AUTHOR], &cursor) != 0)
+	if (cursor == NULL)
 		return false;
 	found = store_seek(txn, cursor, &key, &value, MDB_SET_RANGE) &&
 	    key.mv_size == AUTHOR_KEY_BYTES && memcmp(key.mv_data, pubkey, 32) == 0;

@@ -4,11 +4,11 @@
 uint64_t
 gs_store_last_sequence(struct gs_txn *txn)
 {
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, DB_EVENT);
 	MDB_val key, value;
 	uint64_t last = 0;
 
-	if (mdb_cursor_open(txn->txn, txn->store->dbs[DB_EVENT], &cursor) != 0)
+	if (cursor == NULL)
 		return 0;
 	if (store_seek(txn, cursor, &key, &value, MDB_LAST) &&
 	    key.mv_size == SEQUENCE_BYTES)
@@ -24,13 +24,12 @@ gs_store_since(struct gs_txn *txn, uint64_t sequence, gs_row_fn *fn, void *arg,
 	uint8_t start[SEQUENCE_BYTES];
 	MDB_val key = VAL(start, sizeof(start));
 	MDB_cursor_op op = MDB_SET_RANGE;
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, DB_EVENT);
 	MDB_val value;
 	struct gs_row row;
-	int rc = mdb_cursor_open(txn->txn, txn->store->dbs[DB_EVENT], &cursor);
 
-	if (rc != 0)
-		return store_fail(txn->store, rc, err);
+	if (cursor == NULL)
+		return store_was_read(txn, err);
 	(void)put_u64(start, sequence + 1);
 	while (store_seek(txn, cursor, &key, &value, op) &&
 	    key.mv_size == SEQUENCE_BYTES &&
@@ -47,13 +46,12 @@ gs_store_expiring(struct gs_txn *txn, int64_t after_s, gs_row_fn *fn, void *arg,
 	uint8_t start[EXPIRY_KEY_BYTES] = { 0 };
 	MDB_val key = VAL(start, sizeof(start));
 	MDB_cursor_op op = MDB_SET_RANGE;
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, DB_EXPIRY);
 	MDB_val value;
 	struct gs_row row;
-	int rc = mdb_cursor_open(txn->txn, txn->store->dbs[DB_EXPIRY], &cursor);
 
-	if (rc != 0)
-		return store_fail(txn->store, rc, err);
+	if (cursor == NULL)
+		return store_was_read(txn, err);
 	(void)put_u64(start, (uint64_t)after_s + 1);
 	while (store_seek(txn, cursor, &key, &value, op) &&
 	    value.mv_size == SEQUENCE_BYTES &&
@@ -69,11 +67,11 @@ gs_store_count_kind(struct gs_txn *txn, uint16_t kind)
 	uint8_t start[2];
 	MDB_val key = VAL(start, sizeof(start));
 	MDB_cursor_op op = MDB_SET_RANGE;
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, DB_KIND);
 	MDB_val value;
 	uint64_t num = 0;
 
-	if (mdb_cursor_open(txn->txn, txn->store->dbs[DB_KIND], &cursor) != 0)
+	if (cursor == NULL)
 		return 0;
 	(void)put_u16(start, kind);
 	while (store_seek(txn, cursor, &key, &value, op) &&

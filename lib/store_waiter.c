@@ -144,11 +144,11 @@ gs_store_waiters(struct gs_txn *txn, const uint8_t *ground, struct gs_buf *ids)
 	uint8_t first[ROW_BYTES];
 	MDB_val key = VAL(first, sizeof(first));
 	MDB_val value;
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, DB_WAITING);
 	MDB_cursor_op op = MDB_SET_RANGE;
 
 	row_key(first, ground, lowest);
-	if (mdb_cursor_open(txn->txn, txn->store->dbs[DB_WAITING], &cursor) != 0)
+	if (cursor == NULL)
 		return;
 	while (store_seek(txn, cursor, &key, &value, op) && key.mv_size == ROW_BYTES &&
 	    memcmp(key.mv_data, first, 32) == 0) {

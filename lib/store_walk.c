@@ -124,12 +124,10 @@ seek_lane(const struct merge *merge, struct lane *lane)
 static bool
 add_lane(struct merge *merge, uint16_t kind, struct gs_err *err)
 {
-	struct lane lane = { .kind = kind };
-	int rc = mdb_cursor_open(merge->txn->txn, merge->txn->store->dbs[DB_KIND],
-	    &lane.cursor);
+	struct lane lane = { .kind = kind, .cursor = store_open(merge->txn, DB_KIND) };
 
-	if (rc != 0)
-		return store_fail(merge->txn->store, rc, err);
+	if (lane.cursor == NULL)
+		return store_was_read(merge->txn, err);
 	if (!seek_lane(merge, &lane)) {
 		mdb_cursor_close(lane.cursor);
 		return true;
@@ -144,14 +142,12 @@ add_lane(struct merge *merge, uint16_t kind, struct gs_err *err)
 static bool
 add_all_kinds(struct merge *merge, struct gs_err *err)
 {
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(merge->txn, DB_KIND);
 	uint32_t kind = 0;
-	int rc =
-	    mdb_cursor_open(merge->txn->txn, merge->txn->store->dbs[DB_KIND], &cursor);
 	bool ok = true;
 
-	if (rc != 0)
-		return store_fail(merge->txn->store, rc, err);
+	if (cursor == NULL)
+		return store_was_read(merge->txn, err);
 	while (ok && kind <= UINT16_MAX) {
 		uint8_t start[2];
 		MDB_val key = VAL(start, sizeof(start));
@@ -336,10 +332,10 @@ gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_row_fn 
 	MDB_val key = VAL(prefix, len);
 	MDB_val found;
 	MDB_cursor_op op = MDB_SET_RANGE;
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, DB_TAG);
 	bool go_on = true;
 
-	if (mdb_cursor_open(txn->txn, txn->store->dbs[DB_TAG], &cursor) != 0)
+	if (cursor == NULL)
 		return false;
 	/* dates are below 2^53: a longer value without NUL stands behind these rows */
 	while (go_on && store_seek(txn, cursor, &key, &found, op) && key.mv_size >= len &&
@@ -363,13 +359,12 @@ static bool
 list_expired(struct gs_txn *txn, int64_t now_s, struct gs_map *expired,
     struct gs_err *err)
 {
-	MDB_cursor *cursor;
+	MDB_cursor *cursor = store_open(txn, DB_EXPIRY);
 	MDB_val key, value;
 	MDB_cursor_op op = MDB_FIRST;
-	int rc = mdb_cursor_open(txn->txn, txn->store->dbs[DB_EXPIRY], &cursor);
 
-	if (rc != 0)
-		return store_fail(txn->store, rc, err);
+	if (cursor == NULL)
+		return store_was_read(txn, err);
 	while (store_seek(txn, cursor, &key, &value, op) &&
 	    key.mv_size == EXPIRY_KEY_BYTES && (int64_t)take_u64(key.mv_data) <= now_s) {
 		(void)gs_map_add(expired,
@@ -377,7 +372,7 @@ list_expired(struct gs_txn *txn, int64_t now_s, struct gs_map *expired,
 		op = MDB_NEXT;
 	}
 	mdb_cursor_close(cursor);
-	return true;
+	return store_was_read(txn, err);
 }
 
 /* Values over TAG_VALUE_BYTES are hashed in the key: their refs stand in the event. */
@@ -425,14 +420,11 @@ gs_store_roots(struct gs_txn *txn, int64_t now_s, gs_root_fn *fn, void *arg,
 {
 	struct gs_map *expired = gs_map_new();
 	MDB_val key = VAL("a", 1);
-	MDB_cursor *cursor = NULL;
+	MDB_cursor *cursor = store_open(txn, DB_TAG);
 	MDB_cursor_op op = MDB_SET_RANGE;
 	MDB_val value;
-	bool ok = list_expired(txn, now_s, expired, err);
-	int rc = ok ? mdb_cursor_open(txn->txn, txn->store->dbs[DB_TAG], &cursor) : 0;
+	bool ok = cursor != NULL && list_expired(txn, now_s, expired, err);
 
-	if (rc != 0)
-		ok = store_fail(txn->store, rc, err);
 	while (ok && store_seek(txn, cursor, &key, &value, op) &&
 	    *(const char *)key.mv_data == 'a') {
 		const char *id = (const char *)key.mv_data + key.mv_size - 32;
@@ -450,5 +442,5 @@ gs_store_roots(struct gs_txn *txn, int64_t now_s, gs_root_fn *fn, void *arg,
 	if (cursor != NULL)
 		mdb_cursor_close(cursor);
 	gs_map_free(expired, NULL);
-	return ok && store_was_read(txn, err);
+	return store_was_read(txn, err) && ok;
 }
