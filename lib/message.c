@@ -150,42 +150,15 @@ gs_message_parse(struct gs_message *message, const char *text, size_t len)
 	return refuse(message, "unknown verb");
 }
 
-static bool
-has_beginning(struct gs_str text, const char *beginning)
-{
-	size_t len = strlen(beginning);
-
-	return text.len >= len && memcmp(text.ptr, beginning, len) == 0;
-}
-
 struct gs_str
 gs_message_strip(struct gs_str text)
 {
 	static const char strfry[] = "ERROR: ";
 	const size_t len = sizeof(strfry) - 1;
 
-	if (!has_beginning(text, strfry))
+	if (text.len < len || memcmp(text.ptr, strfry, len) != 0)
 		return text;
 	return (struct gs_str){ text.ptr + len, text.len - len };
-}
-
-enum gs_prefix
-gs_message_prefix(struct gs_str text)
-{
-	static const struct {
-		const char *text;
-		enum gs_prefix prefix;
-	} known[] = {
-		{ "auth-required:", GS_PREFIX_AUTH_REQUIRED },
-		{ "restricted:", GS_PREFIX_RESTRICTED },
-		{ "rate-limited:", GS_PREFIX_RATE_LIMITED },
-	};
-
-	text = gs_message_strip(text);
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (has_beginning(text, known[i].text))
-			return known[i].prefix;
-	return GS_PREFIX_NONE;
 }
 
 void

@@ -37,15 +37,7 @@ struct gs_message {
 enum gs_message_type gs_message_parse(struct gs_message *message, const char *text,
     size_t len);
 
-/* What a relay's text begins with, an "ERROR: " of strfry before it left aside. */
-enum gs_prefix {
-	GS_PREFIX_NONE, /* or one that we treat like none */
-	GS_PREFIX_AUTH_REQUIRED,
-	GS_PREFIX_RESTRICTED,
-	GS_PREFIX_RATE_LIMITED,
-};
-enum gs_prefix gs_message_prefix(struct gs_str text);
-/* The text without that "ERROR: ". */
+/* A relay's text without the "ERROR: " that strfry puts before it. */
 struct gs_str gs_message_strip(struct gs_str text);
 
 /* Adds ["REQ","sub",filter,...]; filters are JSON; sub is ASCII without escapes. */

@@ -184,6 +184,16 @@ read_words(const struct words *words)
 }
 
 enum gs_refusal
+gs_refusal_prefix(struct gs_str text)
+{
+	text = gs_message_strip(text);
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (has_prefix(text, prefixes[i].text))
+			return prefixes[i].refusal;
+	return GS_REFUSAL_OTHER;
+}
+
+enum gs_refusal
 gs_refusal_parse(struct gs_str text, int64_t *number)
 {
 	struct words words;
@@ -191,12 +201,12 @@ gs_refusal_parse(struct gs_str text, int64_t *number)
 
 	if (number != NULL)
 		*number = 0;
+	refusal = gs_refusal_prefix(text);
+	if (refusal != GS_REFUSAL_OTHER)
+		return refusal;
 	text = gs_message_strip(text);
 	if (text.len > GS_REFUSAL_TEXT_BYTES)
 		text.len = GS_REFUSAL_TEXT_BYTES;
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (has_prefix(text, prefixes[i].text))
-			return prefixes[i].refusal;
 	split_words(&words, text);
 	refusal = read_words(&words);
 	if (refusal == GS_REFUSAL_LIMIT && number != NULL)

@@ -27,6 +27,9 @@ enum gs_refusal {
 	GS_REFUSAL_UNSUPPORTED, /* it does not know what we sent (NIP-77: use pages) */
 };
 
+/* By its NIP-01 prefix alone ("restricted:"); without one: GS_REFUSAL_OTHER. */
+enum gs_refusal gs_refusal_prefix(struct gs_str text);
+
 /* "other", "empty", "rate-limited", ...: for reports and labels. */
 const char *gs_refusal_name(enum gs_refusal refusal);
 

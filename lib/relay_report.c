@@ -6,7 +6,7 @@
 #include "json.h"
 #include "map.h"
 #include "mem.h"
-#include "message.h"
+#include "refusal.h"
 #include "relay.h"
 
 #define SHOWN_BYTES 120 /* of a filter in a message */
@@ -14,15 +14,11 @@
 static enum gs_code
 code_of_refusal(const char *reason)
 {
-	switch (gs_message_prefix(gs_str_of(reason))) {
-	case GS_PREFIX_AUTH_REQUIRED:
-	case GS_PREFIX_RESTRICTED:
-		return GS_EREFUSED;
-	case GS_PREFIX_RATE_LIMITED:
-	case GS_PREFIX_NONE:
-		break;
-	}
-	return GS_EINCOMPLETE;
+	enum gs_refusal refusal = gs_refusal_prefix(gs_str_of(reason));
+
+	return refusal == GS_REFUSAL_AUTH_REQUIRED || refusal == GS_REFUSAL_RESTRICTED
+	    ? GS_EREFUSED
+	    : GS_EINCOMPLETE;
 }
 
 static enum gs_code

@@ -394,10 +394,34 @@ test_names(void **state)
 	}
 }
 
+static void
+prefixes_alone(void **state)
+{
+	static const struct {
+		const char *text;
+		enum gs_refusal refusal;
+	} rows[] = {
+		{ "auth-required: we know you not", GS_REFUSAL_AUTH_REQUIRED },
+		{ "ERROR: auth-required: requested filter", GS_REFUSAL_AUTH_REQUIRED },
+		{ "restricted: no", GS_REFUSAL_RESTRICTED },
+		{ "rate-limited:slow down", GS_REFUSAL_RATE_LIMITED },
+		{ "ERROR: bad req: arr too big", GS_REFUSAL_OTHER },
+		{ "you are rate-limited: x", GS_REFUSAL_OTHER },
+		{ "auth-required", GS_REFUSAL_OTHER },
+		{ "", GS_REFUSAL_OTHER },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(gs_refusal_prefix(gs_str_of(rows[i].text)),
+		    rows[i].refusal);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prefixes_alone),
 		cmocka_unit_test(test_strfry_notices),
 		cmocka_unit_test(test_strfry_closed),
 		cmocka_unit_test(test_strfry_ok),
