@@ -332,7 +332,7 @@ gs_ingest_new(struct gs_store *store, const struct gs_ingest_options *options,
 	ingest->max_queued = (size_t)num_workers * BATCHES_A_WORKER;
 	ingest->filling = new_batch();
 	ingest->group_limit = BATCH_LINES;
-	ingest->intake = gs_intake_new(store, options->policy);
+	ingest->intake = gs_intake_new(options->policy);
 	(void)pthread_mutex_init(&ingest->lock, NULL);
 	(void)pthread_cond_init(&ingest->work, NULL);
 	(void)pthread_cond_init(&ingest->ready, NULL);

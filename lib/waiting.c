@@ -17,14 +17,12 @@ struct range {
 };
 
 struct gs_intake {
-	struct gs_store *store;
 	const struct gs_policy *policy;
 	struct gs_closure *closure; /* who is followed; NULL without policy */
 	struct gs_txn *txn;	    /* that was begun last, and when */
 	int64_t now_s;
 	struct gs_answer answer;
-	struct gs_buf
-	    freed; /* grounds (32 bytes each) whose waiters are to be judged again */
+	struct gs_buf freed; /* grounds, 32 bytes each: their waiters are judged again */
 	struct gs_event waiter;
 	uint64_t run;	  /* 0: not begun */
 	bool has_settled; /* a txn of this run was committed */
@@ -363,13 +361,12 @@ gs_intake_offer(struct gs_intake *intake, const struct gs_event *event,
 	intake->delta.read++;
 	*known = gs_store_known(txn, event->id);
 	/* without a policy what only policy kept out is let in */
-	if (*known == GS_KNOWN_REJECTED || *known == GS_KNOWN_WAITING) {
-		if (intake->policy == NULL &&
-		    (!gs_store_waiter_del(txn, event->id, err) ||
-			!gs_store_forget(txn, event->id, err)))
+	if (intake->policy == NULL &&
+	    (*known == GS_KNOWN_REJECTED || *known == GS_KNOWN_WAITING)) {
+		if (!gs_store_waiter_del(txn, event->id, err) ||
+		    !gs_store_forget(txn, event->id, err))
 			return false;
-		if (intake->policy == NULL)
-			*known = GS_UNKNOWN;
+		*known = GS_UNKNOWN;
 	}
 	if (*known != GS_UNKNOWN) {
 		intake->delta.duplicate++;
@@ -467,11 +464,10 @@ gs_intake_trim(struct gs_intake *intake, struct gs_err *err)
 }
 
 struct gs_intake *
-gs_intake_new(struct gs_store *store, const struct gs_policy *policy)
+gs_intake_new(const struct gs_policy *policy)
 {
 	struct gs_intake *intake = gs_mem_new(sizeof(*intake));
 
-	intake->store = store;
 	intake->policy = policy;
 	if (policy != NULL)
 		intake->closure = gs_closure_new(policy);

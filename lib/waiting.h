@@ -15,7 +15,7 @@
 
 /* policy NULL: every valid event is stored, nothing waits. */
 struct gs_intake;
-struct gs_intake *gs_intake_new(struct gs_store *store, const struct gs_policy *policy);
+struct gs_intake *gs_intake_new(const struct gs_policy *policy);
 void gs_intake_free(struct gs_intake *intake);
 
 /*

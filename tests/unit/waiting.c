@@ -30,7 +30,7 @@ static void
 take(struct gs_store *store, const struct gs_policy *policy,
     struct gs_event *const *events, size_t num, struct gs_tally *tally)
 {
-	struct gs_intake *intake = gs_intake_new(store, policy);
+	struct gs_intake *intake = gs_intake_new(policy);
 	struct gs_err err;
 
 	for (size_t i = 0; i < num; i++) {
