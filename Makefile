@@ -69,6 +69,8 @@ UNITS     := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(filter tests/unit/%,$(WIT
 TOOLS     := $(addprefix $(OUT)/tools/,$(notdir $(basename \
 	     $(filter tests/tools/% tests/relay/% tests/sim/%,$(WITH_MAIN)))))
 FUZZERS   := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(filter tests/fuzz/%,$(WITH_MAIN)))
+# They are only run by `make fuzz`, but compile everywhere.
+FUZZ_OBJS := $(FUZZERS:$(OUT)/fuzz/%=$(OUT)/obj/tests/fuzz/%.o)
 PARTS     := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(WITH_MAIN),$(TEST_SRCS)))
 PARTS_LIB := $(OUT)/lib/libparts.a
 
@@ -89,7 +91,7 @@ DEPS_DEV := clang clang-tidy clang-format libclang-rt-dev mandoc shellcheck zsh 
 AFTER    := $(filter deps deps-dev,$(MAKECMDGOALS))
 
 all: $(BINS) $(STATIC) ## the commands and the library (the default)
-tests: all $(UNITS) $(TOOLS) ## all, and what the tests need
+tests: all $(UNITS) $(TOOLS) $(FUZZ_OBJS) ## all, and what the tests need
 
 help: ## this list
 	@echo 'make TARGET... [PREFIX=/usr/local] [DESTDIR=] [VARIANT=release|asan|tsan] [JOBS=2] [V=1]'

@@ -1,5 +1,6 @@
 /* Frames of a relay: whatever comes, it is read or it is junk, within its bytes. */
 #include "message.h"
+#include "refusal.h"
 
 #include <stdlib.h>
 
@@ -33,7 +34,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(message.type != GS_MESSAGE_EVENT || message.event.len >= 2);
 	gs_json_decode(&decoded, message.text);
 	check(decoded.len <= message.text.raw.len);
-	(void)gs_message_prefix((struct gs_str){ decoded.data, decoded.len });
+	(void)gs_refusal_prefix((struct gs_str){ decoded.data, decoded.len });
 	gs_buf_fini(&decoded);
 	return 0;
 }
