@@ -29,8 +29,8 @@ gs_session_new(const struct gs_session_options *options, struct gs_limits *limit
 	if (options->undated)
 		gs_live_set_undated(session->live);
 	session->handed = gs_recent_new(options->once ? 0 : REMEMBERED_IDS);
-	session->plan.read_until_s = session->plan.last_full_s = -1;
-	session->plan.retry_due_ms = session->plan.full_due_ms = -1;
+	session->reads.read_until_s = session->reads.last_full_s = -1;
+	session->reads.retry_due_ms = session->reads.full_due_ms = -1;
 	session->rate = (struct gs_retry)GS_RETRY_INIT;
 	session->rated_ms = session->useful_ms = now.mono_ms;
 	gs_refusal_begin(session);
@@ -49,7 +49,7 @@ gs_session_free(struct gs_session *session)
 	gs_buf_fini(&session->scratch);
 	gs_event_fini(&session->event);
 	gs_recent_free(session->handed);
-	gs_plan_fini(&session->plan);
+	gs_reads_fini(&session->reads);
 	gs_live_free(session->live);
 	gs_history_free(session->history);
 	free(session);
@@ -62,16 +62,16 @@ gs_session_add(struct gs_session *session, struct gs_filter *filter)
 
 	gs_history_add(session->history, filter);
 	gs_live_add(session->live, gs_history_filter(session->history, i));
-	gs_plan_add(session);
+	gs_reads_add(session);
 }
 
 void
 gs_session_resume(struct gs_session *session, int64_t read_until_s, int64_t last_full_s)
 {
-	session->plan.read_until_s = read_until_s;
-	session->plan.last_full_s = last_full_s;
-	for (size_t i = 0; i < session->plan.num; i++)
-		session->plan.items[i].full_s = last_full_s;
+	session->reads.read_until_s = read_until_s;
+	session->reads.last_full_s = last_full_s;
+	for (size_t i = 0; i < session->reads.num; i++)
+		session->reads.items[i].full_s = last_full_s;
 }
 
 struct gs_sub *
@@ -143,7 +143,7 @@ gs_sub_retract(struct gs_session *session, struct gs_sub *sub, bool tell,
 		gs_live_end(session->live, sub->live, GS_LIVE_AGAIN, now);
 	else
 		gs_history_retract(sub->request);
-	session->plan.is_stale = true;
+	session->reads.is_stale = true;
 	gs_sub_free(session, sub, tell);
 }
 
@@ -213,7 +213,7 @@ static void
 end_if_done(struct gs_session *session)
 {
 	if (session->wish == GS_WISH_GOES_ON && session->options.once &&
-	    session->plan.was_open && gs_history_num_left(session->history) == 0)
+	    session->reads.was_open && gs_history_num_left(session->history) == 0)
 		session->wish = GS_WISH_DONE;
 }
 
@@ -232,12 +232,12 @@ take_eose(struct gs_session *session, const struct gs_message *message, struct g
 	if (sub->live != NULL) {
 		gs_live_eose(session->live, sub->live);
 		gs_sub_note_answered(session, sub);
-		session->plan.is_stale = true;
+		session->reads.is_stale = true;
 		return;
 	}
 	gs_history_eose(session->history, sub->request, message->is_finish);
 	gs_sub_free(session, sub, true);
-	gs_plan_settle(session, now);
+	gs_reads_settle(session, now);
 }
 
 static const struct gs_event *
@@ -291,7 +291,7 @@ gs_session_frame(struct gs_session *session, const char *text, size_t len,
 	(void)gs_message_parse(&message, text, len);
 	event = take_message(session, &message, now);
 	gs_refusal_note_frame(session, now);
-	gs_plan_note_alive(session, now);
+	gs_reads_note_alive(session, now);
 	leave_if_noisy(session);
 	end_if_done(session);
 	return event;
@@ -301,7 +301,7 @@ void
 gs_session_pong(struct gs_session *session, struct gs_now now)
 {
 	if (session->is_open && session->wish == GS_WISH_GOES_ON)
-		gs_plan_note_alive(session, now);
+		gs_reads_note_alive(session, now);
 }
 
 void
@@ -318,7 +318,7 @@ gs_session_opened(struct gs_session *session, struct gs_now now)
 	gs_refusal_begin(session);
 	gs_login_begin(session);
 	gs_live_begin(session->live, now);
-	gs_plan_begin(session, now);
+	gs_reads_begin(session, now);
 	end_if_done(session);
 }
 
@@ -333,7 +333,7 @@ drop_sub(struct gs_session *session, struct gs_sub *sub, struct gs_now now)
 	else
 		gs_history_fail(session->history, sub->request, GS_END_DROPPED,
 		    GS_STR(""));
-	gs_plan_settle(session, now);
+	gs_reads_settle(session, now);
 }
 
 void
@@ -347,7 +347,7 @@ gs_session_closed(struct gs_session *session, struct gs_now now)
 		drop_sub(session, &session->subs[i], now);
 	forget_subs(session);
 	gs_live_begin(session->live, now);
-	session->plan.is_stale = true;
+	session->reads.is_stale = true;
 	if (session->wish == GS_WISH_HANG_UP)
 		session->wish = GS_WISH_GOES_ON;
 	end_if_done(session);
@@ -394,7 +394,7 @@ gs_session_tick(struct gs_session *session, struct gs_now now)
 		end_silence(session, now);
 	if (session->wish == GS_WISH_GOES_ON && !session->options.once) {
 		gs_live_tick(session->live, now);
-		gs_plan_tick(session, now);
+		gs_reads_tick(session, now);
 	}
 	end_if_done(session);
 }
@@ -407,7 +407,7 @@ gs_session_deadline_ms(const struct gs_session *session)
 	if (session->wish != GS_WISH_GOES_ON || !session->is_open)
 		return -1;
 	due_ms = gs_retry_earlier(gs_refusal_deadline_ms(session),
-	    gs_plan_deadline_ms(session));
+	    gs_reads_deadline_ms(session));
 	if (gs_session_is_waiting(session))
 		due_ms = gs_retry_earlier(due_ms, silence_due_ms(session));
 	return session->options.once

@@ -57,7 +57,7 @@ end_overlong(struct gs_session *session, struct gs_sub *sub, struct gs_now now)
 		return;
 	gs_history_fail(session->history, sub->request, GS_END_CAP, GS_STR(""));
 	gs_sub_free(session, sub, true);
-	gs_plan_settle(session, now);
+	gs_reads_settle(session, now);
 }
 
 /* Result: valid, wanted, and not handed out before. */

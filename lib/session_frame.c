@@ -32,9 +32,9 @@ owe_gaps(struct gs_session *session, const struct gs_live_sub *live, struct gs_n
 		int64_t gap_s = gs_live_take_gap(session->live, i, now);
 
 		if (gap_s >= 0)
-			gs_plan_owe(session, i, gap_s, now);
+			gs_reads_owe(session, i, gap_s, now);
 	}
-	gs_plan_settle(session, now);
+	gs_reads_settle(session, now);
 }
 
 static bool
@@ -43,7 +43,7 @@ open_live(struct gs_session *session, struct gs_sub *sub, struct gs_buf *frame,
 {
 	if (session->options.once || !gs_live_has_wanted(session->live))
 		return false;
-	session->plan.is_stale = true;
+	session->reads.is_stale = true;
 	if (gs_live_num_open(session->live) >= gs_session_live_places(session)) {
 		gs_live_poll_wanted(session->live);
 		return false;
@@ -118,13 +118,13 @@ gs_session_had_eose(const struct gs_session *session)
 int64_t
 gs_session_read_until_s(const struct gs_session *session)
 {
-	return session->plan.read_until_s;
+	return session->reads.read_until_s;
 }
 
 int64_t
 gs_session_last_full_s(const struct gs_session *session)
 {
-	return session->plan.last_full_s;
+	return session->reads.last_full_s;
 }
 
 struct gs_session_filters
@@ -136,8 +136,8 @@ gs_session_filters(const struct gs_session *session)
 		return filters;
 	filters.live = gs_live_num_in(session->live, GS_LIVE_OPEN);
 	filters.polled = gs_live_num_in(session->live, GS_LIVE_POLLED);
-	for (size_t i = 0; i < session->plan.num; i++)
-		filters.failed += session->plan.items[i].retry.due_ms >= 0 ||
+	for (size_t i = 0; i < session->reads.num; i++)
+		filters.failed += session->reads.items[i].retry.due_ms >= 0 ||
 		    gs_live_state(session->live, i) == GS_LIVE_WAITING;
 	return filters;
 }

@@ -1,6 +1,6 @@
 /*
  * A session from within.  Its parts: session_event (EVENT frames), session_refusal
- * (CLOSED, NOTICE, silence), session_auth (NIP-42), session_plan (which filter is read
+ * (CLOSED, NOTICE, silence), session_auth (NIP-42), session_reads (which filter is read
  * when, read_until), session_frame (what to send next); session holds them together.
  */
 #ifndef GS_SESSION_PRIVATE_H
@@ -31,7 +31,7 @@ struct gs_sub {
 };
 
 /* How far one filter is read. */
-struct gs_plan_item {
+struct gs_read_item {
 	int64_t owed_s;	   /* since when it is to be read once it may; GS_OWES_NOTHING */
 	int64_t since_s;   /* of the reading, or the last one */
 	int64_t started_s; /* when that began, wall */
@@ -44,8 +44,8 @@ struct gs_plan_item {
 	struct gs_retry retry; /* when it had failed */
 };
 
-struct gs_plan {
-	struct gs_plan_item *items;
+struct gs_reads {
+	struct gs_read_item *items;
 	size_t num, cap;
 	int64_t retry_due_ms; /* the earliest of the items', or earlier; -1: none */
 	int64_t poll_due_ms;
@@ -70,7 +70,7 @@ struct gs_session {
 	struct gs_limits *limits;
 	struct gs_history *history;
 	struct gs_live *live;
-	struct gs_plan plan;
+	struct gs_reads reads;
 	struct gs_recent *handed; /* ids that were handed out */
 	struct gs_event event;
 	struct gs_buf scratch;
@@ -168,19 +168,19 @@ bool gs_login_next_frame(struct gs_session *session, struct gs_buf *frame,
 bool gs_login_is_pending(const struct gs_session *session); /* no REQ now */
 void gs_login_time_out(struct gs_session *session);
 
-/* --- session_plan --- */
+/* --- session_reads --- */
 
-void gs_plan_add(struct gs_session *session);
-void gs_plan_fini(struct gs_plan *plan);
-void gs_plan_begin(struct gs_session *session, struct gs_now now); /* a connection */
+void gs_reads_add(struct gs_session *session);
+void gs_reads_fini(struct gs_reads *reads);
+void gs_reads_begin(struct gs_session *session, struct gs_now now); /* a connection */
 /* To be read since since_s (-1: all), now or when its reading or its wait is over. */
-void gs_plan_owe(struct gs_session *session, size_t i, int64_t since_s,
+void gs_reads_owe(struct gs_session *session, size_t i, int64_t since_s,
     struct gs_now now);
 /* Takes over which readings have ended; after everything that ends some. */
-void gs_plan_settle(struct gs_session *session, struct gs_now now);
-void gs_plan_tick(struct gs_session *session, struct gs_now now);
-int64_t gs_plan_deadline_ms(const struct gs_session *session);
+void gs_reads_settle(struct gs_session *session, struct gs_now now);
+void gs_reads_tick(struct gs_session *session, struct gs_now now);
+int64_t gs_reads_deadline_ms(const struct gs_session *session);
 /* A frame or a pong came. */
-void gs_plan_note_alive(struct gs_session *session, struct gs_now now);
+void gs_reads_note_alive(struct gs_session *session, struct gs_now now);
 
 #endif

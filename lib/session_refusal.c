@@ -56,7 +56,7 @@ gs_refusal_may_retry(struct gs_session *session, const struct gs_request *reques
 	for (size_t i = 0; i < gs_request_count(request); i++) {
 		size_t item = gs_request_item(request, i);
 
-		if (++session->plan.items[item].tries > MAX_TRIES)
+		if (++session->reads.items[item].tries > MAX_TRIES)
 			may_retry = false;
 	}
 	return may_retry;
@@ -67,7 +67,7 @@ close_live(struct gs_session *session, struct gs_sub *sub, enum gs_live_end how,
     bool tell, struct gs_now now)
 {
 	gs_live_end(session->live, sub->live, how, now);
-	session->plan.is_stale = true;
+	session->reads.is_stale = true;
 	gs_sub_free(session, sub, tell);
 }
 
@@ -77,7 +77,7 @@ fail_history(struct gs_session *session, struct gs_sub *sub, enum gs_end end,
 {
 	gs_history_fail(session->history, sub->request, end, reason);
 	gs_sub_free(session, sub, tell);
-	gs_plan_settle(session, now);
+	gs_reads_settle(session, now);
 }
 
 /* One of several filters may be to blame, so they are asked one by one. */
