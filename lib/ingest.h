@@ -5,6 +5,7 @@
 #ifndef GS_INGEST_H
 #define GS_INGEST_H
 
+#include "progress.h"
 #include "waiting.h"
 
 #define GS_INGEST_COMMIT_EVENTS 10000 /* at most; the first commits are smaller */
@@ -13,6 +14,20 @@
 /* A frame and escapes make a line longer than its event. */
 #define GS_INGEST_LINE_BYTES ((size_t)2 * GS_EVENT_BYTES)
 #define GS_INGEST_WORKERS 256
+
+/* A line of a relay. */
+struct gs_ingest_line {
+	struct gs_str text;
+	struct gs_str from; /* its URL; empty: none */
+	uint64_t number;
+	uint32_t tag; /* handed back in gs_decision */
+};
+
+enum gs_ingest_take {
+	GS_INGEST_TAKEN,
+	GS_INGEST_FULL,	  /* not taken: again when room was called */
+	GS_INGEST_FAILED, /* see finish */
+};
 
 struct gs_ingest_options {
 	unsigned workers;		/* 0: one a core; at most GS_INGEST_WORKERS */
@@ -26,8 +41,22 @@ struct gs_ingest_options {
 	void (*bad)(uint64_t number, enum gs_event_fault fault, const char *why,
 	    void *arg);
 	void (*committed)(const struct gs_tally *tally, void *arg);
+	/* What became of each event (duplicates, too), before committed.  May be NULL. */
+	void (*decided)(const struct gs_decision *decision, void *arg);
+	/* From any thread: a line was not taken, and now there is room.  May be NULL. */
+	void (*room)(void *arg);
+	/*
+	 * The store can't be written (a full disk): tried again every GS_INGEST_RETRY_MS
+	 * without losing anything, and troubled hears of it: why, and NULL when it is over.
+	 * Else that is the end.
+	 */
+	bool persists;
+	void (*troubled)(const struct gs_err *why, void *arg);
 	void *arg;
 };
+#define GS_INGEST_RETRY_MS 5000
+#define GS_INGEST_QUEUE_BYTES \
+	((size_t)8 << 20) /* of lines that wait, for gs_ingest_try */
 
 struct gs_ingest;
 struct gs_ingest *gs_ingest_new(struct gs_store *store,
@@ -37,6 +66,17 @@ struct gs_ingest *gs_ingest_new(struct gs_store *store,
  * counts as invalid.  Waits while the queue is full; false after a fault (see finish).
  */
 bool gs_ingest_push(struct gs_ingest *ingest, struct gs_str line, uint64_t number);
+/*
+ * As push, without ever waiting.  The same event from several relays is verified once; a
+ * forged copy never stands in the way of a true one.
+ */
+enum gs_ingest_take gs_ingest_try(struct gs_ingest *ingest,
+    const struct gs_ingest_line *line);
+/*
+ * Behind all lines that were taken before, in one transaction with them or later; copied.
+ * Never refused.
+ */
+void gs_ingest_record(struct gs_ingest *ingest, const struct gs_record *record);
 /* Commits all that was pushed before, without waiting for it. */
 void gs_ingest_flush(struct gs_ingest *ingest);
 /*

@@ -60,7 +60,7 @@ store_item(struct gs_ingest *ingest, struct item *item, struct gs_err *err)
 		return count_line(ingest, &ingest->counts.duplicate);
 	if (item->fault != GS_EVENT_OK)
 		return count_line(ingest, &ingest->counts.invalid[item->fault]);
-	return gs_intake_offer(ingest->intake, &item->event, GS_STR(""), &known, err);
+	return gs_intake_offer(ingest->intake, &item->event, &(struct gs_origin){ .tag = 0 }, &known, err);
 }
 
 static bool

@@ -45,7 +45,9 @@ give_values(const struct layering *to, unsigned layer, struct gs_str *values, si
 	const char *letters = layer == 2 ? "aAq" : "eEq";
 
 	for (; *letters != '\0'; letters++) {
-		struct gs_filter_tag tag = { *letters, values, num };
+		struct gs_filter_tag tag = {
+			.letter = *letters, .values = values, .num = num
+		};
 		struct gs_filter filter = GS_FILTER_INIT;
 
 		filter.tags = &tag;

@@ -183,6 +183,8 @@ gs_follow_name(enum gs_follow follow)
 		return "service-not-listed";
 	case GS_FOLLOW_NOT_IN_LIST:
 		return "not-in-list";
+	case GS_FOLLOW_DENIED:
+		return "denied";
 	}
 	return "";
 }

@@ -15,11 +15,24 @@ enum gs_follow_rule {
 	GS_FOLLOW_LIST, /* its ref or its author stands in a list */
 };
 
+/* What is newly stored within a day, and in all: DESIGN 6.  0: no cap. */
+struct gs_policy_caps {
+	uint64_t relay_events, relay_bytes; /* a relay, a day */
+	uint64_t repo_events;		    /* a repository, a day */
+	uint64_t store_bytes;		    /* --max-store: of the store's pages in use */
+};
+#define GS_POLICY_RELAY_EVENTS 1000000
+#define GS_POLICY_RELAY_BYTES (UINT64_C(2) << 30)
+#define GS_POLICY_REPO_EVENTS 100000
+
 struct gs_policy {
 	struct gs_service *services;
 	size_t num_services, cap_services;
 	enum gs_follow_rule rule;
 	struct gs_map *followed; /* GS_FOLLOW_LIST: refs, and keys as 64 hex digits */
+	struct gs_map
+	    *denied; /* --deny: refs, ids and keys as 64 hex digits; NULL: none */
+	struct gs_policy_caps caps;
 	char (*own_hosts)[GS_URL_BYTES + 1]; /* of --own-url; not those of services */
 	size_t num_own_hosts, cap_own_hosts;
 };
@@ -39,6 +52,14 @@ bool gs_policy_add_own_url(struct gs_policy *policy, struct gs_str text,
 bool gs_policy_set_list(struct gs_policy *policy, struct gs_str text,
     struct gs_err *err) GS_MUST;
 
+/*
+ * --deny: a list file's text: one event id ("id:<hex>" or note1/nevent1), key (hex or
+ * npub) or repo ref a line; '#' begins a comment line.  Adds to what is denied.  On
+ * failure (GS_EDATA, with the line) nothing is added.
+ */
+bool gs_policy_add_deny(struct gs_policy *policy, struct gs_str text,
+    struct gs_err *err) GS_MUST;
+
 /* Is this URL our own: its host is that of a service or of an own URL? */
 bool gs_policy_is_own(const struct gs_policy *policy, const struct gs_url *url);
 
@@ -49,6 +70,7 @@ enum gs_follow {
 	GS_FOLLOW_NO_RELAY,    /* "relays-lacks-service" */
 	GS_FOLLOW_NEITHER,     /* "service-not-listed" */
 	GS_FOLLOW_NOT_IN_LIST, /* "not-in-list" */
+	GS_FOLLOW_DENIED,      /* "denied": its id, author or ref */
 };
 const char *gs_follow_name(enum gs_follow follow);
 enum gs_follow gs_policy_follow(const struct gs_policy *policy,
@@ -112,7 +134,9 @@ void gs_ground_of_author(gs_ground out, const uint8_t pubkey[static 32]);
  *   unknown-target  kind 5 of nothing that we have
  *   unknown-author  kind 62 of nobody whose events we have
  *   nothing-of-ours no ground at all: nothing can free it, remember its id alone
- * GS_REJECT is for what nothing later can change; no rule here says so yet.
+ * Of GS_REJECT, which nothing later can change but another policy:
+ *   denied          its id, its author, or every repository that it names is denied
+ * And, said by the intake: over-repo-cap, store-full, expired, deleted, superseded.
  */
 struct gs_answer {
 	enum gs_verdict verdict;

@@ -13,7 +13,8 @@
 #include "limits.h"
 #include "now.h"
 
-#define GS_SESSION_SILENCE_MS 30000 /* without a useful frame while we wait: DESIGN 3 */
+#define GS_SESSION_REMEMBERED 1000000 /* ids that are handed out once: DESIGN 2 */
+#define GS_SESSION_SILENCE_MS 30000   /* without a useful frame while we wait: DESIGN 3 */
 
 struct gs_session_options {
 	bool once;		/* stored events alone, then GS_WISH_DONE */
@@ -22,6 +23,15 @@ struct gs_session_options {
 	int64_t max_backoff_ms; /* caps every wait; -1: not */
 	const struct gs_auth *auth; /* who we are; NULL: nobody.  Borrowed. */
 	const char *url;	    /* canonical, as it is dialled; borrowed */
+	/*
+	 * The owner checks signatures, and keeps what came: frame hands out events whose
+	 * id is that of their content, and none that is_known (NULL: nothing is).
+	 */
+	bool leaves_signatures;
+	bool (*is_known)(const uint8_t id[static 32], void *arg);
+	void *arg;
+	size_t remembered; /* ids, following; 0: GS_SESSION_REMEMBERED */
+	bool is_daily_off; /* no full history by itself */
 };
 
 /* What the session wants of its owner. */
@@ -72,6 +82,49 @@ void gs_session_free(struct gs_session *session);
  * Its number, from 0, is that of its report.
  */
 void gs_session_add(struct gs_session *session, struct gs_filter *filter);
+
+/* How a filter that is added begins. */
+struct gs_session_part {
+	int64_t
+	    read_s; /* read up to here (wall): a history since then - 15 min; -1: nothing
+			   is read: a history without since; GS_READ_RESUMED */
+	bool is_history; /* read once, then it has its end: no live subscription */
+};
+#define GS_READ_RESUMED \
+	(-2) /* as far as gs_session_resume says, or no time if it was not called */
+/*
+ * At any time, following: as gs_session_add, and its history and live subscription
+ * begin at once if a connection is open.
+ */
+void gs_session_add_part(struct gs_session *session, struct gs_filter *filter,
+    const struct gs_session_part *part, struct gs_now now);
+/*
+ * All filters leave: what is open is CLOSEd, what was being read has no end.  Numbers
+ * begin at 0 again.  Limits, counts, login, rate limits and what was handed out stay.
+ */
+void gs_session_clear(struct gs_session *session, struct gs_now now);
+/*
+ * Up to when everything of filter i is known to have come (wall; -1: nothing): now, if
+ * it is open live and was read; else the start of its last complete history.
+ */
+int64_t gs_session_part_read_s(const struct gs_session *session, size_t i,
+    struct gs_now now);
+/* Takes the next reading that ended since the last call: whose, since when (-1: all), how. */
+struct gs_session_ended {
+	size_t i;
+	int64_t since_s;
+	enum gs_end end;
+};
+bool gs_session_next_ended(struct gs_session *session, struct gs_session_ended *ended);
+/* A full history of all filters is due now (is_daily: as each day). */
+void gs_session_make_full(struct gs_session *session, struct gs_now now);
+/* How the event of the last frame was found. */
+enum gs_session_way {
+	GS_WAY_LIVE,
+	GS_WAY_HISTORY, /* first, of a reconnect, of a poll, or asked for */
+	GS_WAY_DAILY,	/* the full history of each day */
+};
+enum gs_session_way gs_session_way(const struct gs_session *session);
 /*
  * Before the first gs_session_opened: what an earlier process knew, see below.  -1: it
  * knew nothing.

@@ -13,7 +13,8 @@
 struct gs_repo {
 	struct gs_str ref; /* "30617:<pubkey>:<d>" */
 	uint8_t (*roots)[32];
-	size_t num_roots, cap_roots;
+	uint64_t *sequences; /* of the roots, in the store; NULL: not known */
+	size_t num_roots, cap_roots, cap_sequences;
 };
 
 /* "relays" of the state file: a relay's health.  Absent values are -1 or NULL. */
@@ -51,6 +52,9 @@ struct gs_repo *gs_state_add_repo(struct gs_state *state, struct gs_str ref);
 struct gs_relay_entry *gs_state_add_relay(struct gs_state *state, struct gs_str url);
 /* Adds without looking for duplicates; gs_state_sort removes them. */
 void gs_repo_add_root(struct gs_repo *repo, const uint8_t id[static 32]);
+/* As gs_repo_add_root, with where it stands in the store; for all roots of a repo or none. */
+void gs_repo_add_stored_root(struct gs_repo *repo, const uint8_t id[static 32],
+    uint64_t sequence);
 void gs_relay_add_repo(struct gs_relay_entry *relay, struct gs_repo *repo); /* synced */
 struct gs_relay_status *gs_relay_add_status(struct gs_relay_entry *relay);
 void gs_status_add_pending(struct gs_relay_status *status, struct gs_str ref);

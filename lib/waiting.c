@@ -354,7 +354,7 @@ follow_freed(struct gs_intake *intake, struct gs_err *err)
 
 bool
 gs_intake_offer(struct gs_intake *intake, const struct gs_event *event,
-    struct gs_str from, enum gs_known *known, struct gs_err *err)
+    const struct gs_origin *origin, enum gs_known *known, struct gs_err *err)
 {
 	struct gs_txn *txn = intake->txn;
 
@@ -372,7 +372,7 @@ gs_intake_offer(struct gs_intake *intake, const struct gs_event *event,
 		intake->delta.duplicate++;
 		return true;
 	}
-	if (!take_in(intake, event, from, known, err))
+	if (!take_in(intake, event, origin->from, known, err))
 		return false;
 	(*gs_tally_counter(&intake->delta, *known))++;
 	return follow_freed(intake, err);

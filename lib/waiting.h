@@ -13,10 +13,33 @@
 #define GS_WAITING_S (INT64_C(7) * 86400)
 #define GS_JUDGED_ROWS 1000000 /* remembered ids, oldest out */
 
+/* What became of one event, after its commit; pointers are valid during the call. */
+struct gs_decision {
+	const uint8_t *id, *pubkey;
+	uint16_t kind;
+	struct gs_str from;	/* relay, or empty */
+	uint32_t tag;		/* of its line; of what was freed: GS_TAG_FREED */
+	enum gs_known known;	/* what it is now */
+	bool is_duplicate;	/* it had been settled before */
+	const char *reason;	/* policy's word, or NULL */
+	const uint8_t *grounds; /* GS_KNOWN_WAITING: what it waits for, 32 bytes each */
+	size_t num_grounds;
+};
+#define GS_TAG_FREED UINT32_MAX
+
+/* Where an event comes from. */
+struct gs_origin {
+	struct gs_str from; /* relay, or empty */
+	uint32_t tag;	    /* handed back in the decision */
+};
+
 /* policy NULL: every valid event is stored, nothing waits. */
 struct gs_intake;
 struct gs_intake *gs_intake_new(const struct gs_policy *policy);
 void gs_intake_free(struct gs_intake *intake);
+/* Each decision, in order, from gs_intake_settle of a committed txn; NULL: not wanted. */
+typedef void gs_decision_fn(const struct gs_decision *decision, void *arg);
+void gs_intake_set_decided(struct gs_intake *intake, gs_decision_fn *fn, void *arg);
 
 /*
  * First in every write txn: a changed policy judges anew what waits; what expired by
@@ -26,7 +49,7 @@ bool gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s
     struct gs_err *err) GS_MUST;
 /* One verified event; what it frees is judged too.  *known is its own fate. */
 bool gs_intake_offer(struct gs_intake *intake, const struct gs_event *event,
-    struct gs_str from, enum gs_known *known, struct gs_err *err) GS_MUST;
+    const struct gs_origin *origin, enum gs_known *known, struct gs_err *err) GS_MUST;
 /* Before each commit: keeps waiting and judged within their caps. */
 bool gs_intake_trim(struct gs_intake *intake, struct gs_err *err) GS_MUST;
 /* After it: what was counted since the last one goes to tally, if it was committed. */

@@ -39,7 +39,7 @@ take(struct gs_store *store, const struct gs_policy *policy,
 
 		assert_non_null(txn);
 		assert_true(gs_intake_begin(intake, txn, NOW, &err));
-		assert_true(gs_intake_offer(intake, events[i], gs_str_of(""), &known,
+		assert_true(gs_intake_offer(intake, events[i], &(struct gs_origin){ .tag = 0 }, &known,
 		    &err));
 		assert_true(gs_intake_trim(intake, &err));
 		assert_true(gs_txn_commit(txn, &err));
