@@ -84,9 +84,10 @@ void gs_engine_free(struct gs_engine *engine);
 /* --- what an earlier process knew; before the first gs_engine_apply --- */
 
 /* Kept aside until a state names the relay; then it is used. */
-void gs_engine_restore(struct gs_engine *engine, const struct gs_progress_relay *relay);
+void gs_engine_restore(struct gs_engine *engine, const struct gs_progress_relay *relay,
+    struct gs_now now);
 void gs_engine_restore_pair(struct gs_engine *engine, struct gs_str url,
-    struct gs_str ref, uint64_t sequence);
+    struct gs_str ref, uint64_t sequence, struct gs_now now);
 
 /*
  * What is followed now: takes the sorted state.  sequence: the store's last one when it
@@ -133,6 +134,8 @@ void gs_peer_cap(struct gs_peer *peer, int64_t until_s, struct gs_now now);
 const char *gs_peer_url(const struct gs_peer *peer);
 struct gs_limits *gs_peer_limits(struct gs_peer *peer); /* for its NIP-11 document */
 bool gs_peer_is_bootstrap(const struct gs_peer *peer);
+/* Bootstrap, or its last dial succeeded: places are kept for it. */
+bool gs_peer_is_kept(const struct gs_peer *peer);
 /* The owner's own thing of this peer; NULL at first. */
 void gs_peer_set_arg(struct gs_peer *peer, void *arg);
 void *gs_peer_arg(const struct gs_peer *peer);
