@@ -138,11 +138,21 @@ void gs_ground_of_author(gs_ground out, const uint8_t pubkey[static 32]);
  *   denied          its id, its author, or every repository that it names is denied
  * And, said by the intake: over-repo-cap, store-full, expired, deleted, superseded.
  */
+#define GS_ANSWER_WORDS 20
+#define GS_ANSWER_WORD_BYTES 512
 struct gs_answer {
 	enum gs_verdict verdict;
 	const char *reason; /* static */
 	gs_ground *grounds; /* of GS_WAIT: sorted, each once; of others none */
 	size_t num_grounds, cap_grounds;
+	/*
+	 * With wants_words (the caller's to set): the first grounds as text, in the order
+	 * of the tags, each once, cut at GS_ANSWER_WORD_BYTES.
+	 */
+	bool wants_words;
+	struct gs_buf text;
+	size_t word_at[GS_ANSWER_WORDS], word_len[GS_ANSWER_WORDS]; /* in text */
+	size_t num_words;
 };
 
 /*

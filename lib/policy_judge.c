@@ -21,59 +21,139 @@ struct judging {
 	bool names_repo; /* refers to a repository, followed or not */
 };
 
-/* SHA-256 of "<letter>:<key as hex><rest>"; key may be NULL. */
+/* A ground as text: "<letter>:<key as hex><colon><rest>"; key may be NULL. */
+struct ground_text {
+	char letter;
+	const uint8_t *key;
+	const char *colon;
+	struct gs_str rest;
+};
+
 static void
-hash_ground(gs_ground out, char letter, const uint8_t *key, const char *colon,
-    struct gs_str rest)
+write_ground(struct gs_buf *buf, const struct ground_text *ground)
 {
-	crypto_hash_sha256_state hash;
-	uint8_t start[2] = { (uint8_t)letter, ':' };
 	char digits[64];
 
-	crypto_hash_sha256_init(&hash);
-	crypto_hash_sha256_update(&hash, start, sizeof(start));
-	if (key != NULL) {
-		(void)gs_hex_write(digits, key, sizeof(digits) / 2);
-		crypto_hash_sha256_update(&hash, (const uint8_t *)digits, sizeof(digits));
+	gs_buf_add_char(buf, ground->letter);
+	gs_buf_add_char(buf, ':');
+	if (ground->key != NULL) {
+		(void)gs_hex_write(digits, ground->key, sizeof(digits) / 2);
+		gs_buf_add(buf, digits, sizeof(digits));
 	}
-	crypto_hash_sha256_update(&hash, (const uint8_t *)colon, strlen(colon));
-	crypto_hash_sha256_update(&hash, (const uint8_t *)rest.ptr, rest.len);
-	crypto_hash_sha256_final(&hash, out);
+	gs_buf_add_str(buf, ground->colon);
+	gs_buf_add(buf, ground->rest.ptr, ground->rest.len);
+}
+
+static void
+hash_ground(gs_ground out, const struct ground_text *ground)
+{
+	struct gs_buf text = GS_BUF_INIT;
+
+	write_ground(&text, ground);
+	(void)crypto_hash_sha256(out, (const uint8_t *)text.data, text.len);
+	gs_buf_fini(&text);
+}
+
+static struct ground_text
+text_of_id(const uint8_t id[static 32])
+{
+	return (struct ground_text){ 'e', id, "", GS_STR("") };
+}
+
+static struct ground_text
+text_of_address(struct gs_str address)
+{
+	return (struct ground_text){ 'a', NULL, "", address };
+}
+
+static struct ground_text
+text_of_maintainer(const uint8_t pubkey[static 32], struct gs_str d)
+{
+	return (struct ground_text){ 'm', pubkey, ":", d };
+}
+
+static struct ground_text
+text_of_author(const uint8_t pubkey[static 32])
+{
+	return (struct ground_text){ 'p', pubkey, "", GS_STR("") };
 }
 
 void
 gs_ground_of_id(gs_ground out, const uint8_t id[static 32])
 {
-	hash_ground(out, 'e', id, "", GS_STR(""));
+	struct ground_text text = text_of_id(id);
+
+	hash_ground(out, &text);
 }
 
 void
 gs_ground_of_address(gs_ground out, struct gs_str address)
 {
-	hash_ground(out, 'a', NULL, "", address);
+	struct ground_text text = text_of_address(address);
+
+	hash_ground(out, &text);
 }
 
 void
 gs_ground_of_maintainer(gs_ground out, const uint8_t pubkey[static 32], struct gs_str d)
 {
-	hash_ground(out, 'm', pubkey, ":", d);
+	struct ground_text text = text_of_maintainer(pubkey, d);
+
+	hash_ground(out, &text);
 }
 
 void
 gs_ground_of_author(gs_ground out, const uint8_t pubkey[static 32])
 {
-	hash_ground(out, 'p', pubkey, "", GS_STR(""));
+	struct ground_text text = text_of_author(pubkey);
+
+	hash_ground(out, &text);
 }
 
-/* Room for one more; the caller fills it. */
-static uint8_t *
-add_ground(struct judging *judging)
+/* Cuts at the border of a character. */
+static size_t
+cut_len(const char *text, size_t len)
+{
+	if (len <= GS_ANSWER_WORD_BYTES)
+		return len;
+	for (len = GS_ANSWER_WORD_BYTES; len > 0 && (text[len] & 0xc0) == 0x80; len--)
+		continue;
+	return len;
+}
+
+/* Is the text from there on one of the words?  They are few. */
+static bool
+is_word(const struct gs_answer *answer, struct gs_str text)
+{
+	size_t i;
+
+	for (i = 0; i < answer->num_words; i++)
+		if (gs_str_equal((struct gs_str){ answer->text.data + answer->word_at[i],
+				     answer->word_len[i] },
+			text))
+			return true;
+	return false;
+}
+
+static void
+add_ground(struct judging *judging, struct ground_text ground)
 {
 	struct gs_answer *answer = judging->answer;
+	size_t at = answer->text.len, len;
 
+	write_ground(&answer->text, &ground);
 	answer->grounds = gs_mem_more(answer->grounds, answer->num_grounds,
 	    &answer->cap_grounds, sizeof(*answer->grounds));
-	return answer->grounds[answer->num_grounds++];
+	(void)crypto_hash_sha256(answer->grounds[answer->num_grounds++],
+	    (const uint8_t *)answer->text.data + at, answer->text.len - at);
+	len = cut_len(answer->text.data + at, answer->text.len - at);
+	if (answer->wants_words && answer->num_words < GS_ANSWER_WORDS &&
+	    !is_word(answer, (struct gs_str){ answer->text.data + at, len })) {
+		answer->word_at[answer->num_words] = at;
+		answer->word_len[answer->num_words++] = len;
+		at += len;
+	}
+	gs_buf_cut(&answer->text, at);
 }
 
 static void
@@ -82,6 +162,7 @@ accept_event(struct judging *judging, const char *reason)
 	judging->answer->verdict = GS_ACCEPT;
 	judging->answer->reason = reason;
 	judging->answer->num_grounds = 0;
+	judging->answer->num_words = 0;
 }
 
 static int
@@ -131,7 +212,7 @@ refers_by_tag(struct judging *judging, const struct gs_tag *tag)
 			return true;
 		}
 		judging->names_repo = true;
-		gs_ground_of_address(add_ground(judging), value);
+		add_ground(judging, text_of_address(value));
 	}
 	if (is_reference(tag, "e", "E") &&
 	    gs_hex_parse(id, sizeof(id), value.ptr, value.len)) {
@@ -139,7 +220,7 @@ refers_by_tag(struct judging *judging, const struct gs_tag *tag)
 			accept_event(judging, "refers-event");
 			return true;
 		}
-		gs_ground_of_id(add_ground(judging), id);
+		add_ground(judging, text_of_id(id));
 	}
 	return false;
 }
@@ -167,7 +248,7 @@ is_maintained(struct judging *judging, struct gs_str d)
 		accept_event(judging, "maintainer");
 		return true;
 	}
-	gs_ground_of_maintainer(add_ground(judging), pubkey, d);
+	add_ground(judging, text_of_maintainer(pubkey, d));
 	return false;
 }
 
@@ -188,7 +269,7 @@ replaces(struct judging *judging, struct gs_str d)
 		return true;
 	}
 	gs_address_write(&text, own.kind, own.pubkey, d);
-	gs_ground_of_address(add_ground(judging), (struct gs_str){ text.data, text.len });
+	add_ground(judging, text_of_address((struct gs_str){ text.data, text.len }));
 	gs_buf_fini(&text);
 	return false;
 }
@@ -224,13 +305,13 @@ deletes_by_tag(struct judging *judging, const struct gs_tag *tag)
 	if (gs_tag_is(tag, "e") && gs_hex_parse(id, sizeof(id), value.ptr, value.len)) {
 		if (view->had_event(view->arg, id))
 			return true;
-		gs_ground_of_id(add_ground(judging), id);
+		add_ground(judging, text_of_id(id));
 	}
 	if (gs_tag_is(tag, "a") && gs_address_parse(&address, value) &&
 	    memcmp(address.pubkey, judging->event->pubkey, sizeof(address.pubkey)) == 0) {
 		if (view->has_address(view->arg, &address))
 			return true;
-		gs_ground_of_address(add_ground(judging), value);
+		add_ground(judging, text_of_address(value));
 	}
 	return false;
 }
@@ -263,7 +344,7 @@ judge_vanish(struct judging *judging)
 		return;
 	}
 	if (is_ours)
-		gs_ground_of_author(add_ground(judging), pubkey);
+		add_ground(judging, text_of_author(pubkey));
 	if (!refers(judging))
 		let_wait(judging, "unknown-author");
 }
@@ -282,6 +363,8 @@ gs_policy_judge(const struct gs_policy *policy, const struct gs_policy_view *vie
 	struct judging judging = { policy, view, event, answer, false };
 
 	answer->num_grounds = 0;
+	answer->num_words = 0;
+	gs_buf_clear(&answer->text);
 	switch (event->kind) {
 	case GS_KIND_ANNOUNCEMENT:
 		judge_announcement(&judging);
@@ -304,5 +387,6 @@ void
 gs_answer_fini(struct gs_answer *answer)
 {
 	free(answer->grounds);
+	gs_buf_fini(&answer->text);
 	*answer = (struct gs_answer){ .verdict = GS_WAIT };
 }

@@ -8,95 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "closure.h"
 #include "mem.h"
-
-/* Sequences that this run gave: other writers may have given those between. */
-struct range {
-	uint64_t first, end;
-};
-
-struct gs_intake {
-	const struct gs_policy *policy;
-	struct gs_closure *closure; /* who is followed; NULL without policy */
-	struct gs_txn *txn;	    /* that was begun last, and when */
-	int64_t now_s;
-	struct gs_answer answer;
-	struct gs_buf freed; /* grounds, 32 bytes each: their waiters are judged again */
-	struct gs_event waiter;
-	uint64_t run;	  /* 0: not begun */
-	bool has_settled; /* a txn of this run was committed */
-	bool has_swept;
-	struct range *ranges; /* a run's sequences; the last range is open */
-	size_t num_ranges, cap_ranges;
-	uint64_t txn_first;    /* the sequence at which this txn began */
-	struct gs_tally delta; /* since the last commit */
-};
-
-/* --- counting --- */
-
-static bool
-is_of_this_run(const struct gs_intake *intake, uint64_t sequence)
-{
-	size_t low = 0, high = intake->num_ranges;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (sequence >= intake->ranges[middle].end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < intake->num_ranges && sequence >= intake->ranges[low].first;
-}
-
-/* A stored event left: one of this run changes its counter, others are `removed`. */
-static void
-count_removed(const struct gs_row *row, enum gs_known why, void *arg)
-{
-	struct gs_intake *intake = arg;
-
-	if (row->kind == GS_KIND_ANNOUNCEMENT && intake->closure != NULL)
-		gs_closure_forget_row(intake->closure, row);
-	if (!is_of_this_run(intake, row->sequence)) {
-		intake->delta.removed++;
-		return;
-	}
-	intake->delta.stored--;
-	(*gs_tally_counter(&intake->delta, why))++;
-}
-
-/* The sequences of a txn that was given up are nobody's. */
-static void
-give_up_range(struct gs_intake *intake)
-{
-	struct range *last;
-
-	if (intake->num_ranges == 0)
-		return;
-	last = &intake->ranges[intake->num_ranges - 1];
-	if (last->first == intake->txn_first)
-		intake->num_ranges--;
-	else
-		last->end = intake->txn_first;
-}
-
-void
-gs_intake_settle(struct gs_intake *intake, bool committed, struct gs_tally *tally)
-{
-	if (committed) {
-		gs_tally_add(tally, &intake->delta);
-		intake->has_settled = true;
-	} else
-		give_up_range(intake);
-	if (!intake->has_settled)
-		intake->run = 0;
-	gs_tally_fini(&intake->delta);
-	intake->delta = (struct gs_tally){ .read = 0 };
-	if (!committed && intake->closure != NULL)
-		gs_closure_forget_all(intake->closure);
-}
+#include "waiting_private.h"
 
 /* --- what the policy asks --- */
 
@@ -216,7 +129,7 @@ static bool
 store_event(struct gs_intake *intake, const struct gs_event *event, struct gs_str from,
     enum gs_known *known, struct gs_err *err)
 {
-	struct gs_store_ops ops = { count_removed, intake };
+	struct gs_store_ops ops = { intake_removed, intake };
 	struct gs_put put = { .from = from, .now_s = intake->now_s, .ops = &ops };
 
 	put.vanish =
@@ -262,13 +175,14 @@ let_wait(struct gs_intake *intake, const struct gs_event *event, struct gs_err *
 
 /* Judges and does what the policy says. */
 static bool
-take_in(struct gs_intake *intake, const struct gs_event *event, struct gs_str from,
-    enum gs_known *known, struct gs_err *err)
+take_in(struct gs_intake *intake, const struct gs_event *event,
+    const struct gs_origin *origin, enum gs_known *known, struct gs_err *err)
 {
 	struct gs_str none = { "", 0 };
 
+	intake->answer.reason = NULL; /* of policy NULL */
 	if (intake->policy == NULL)
-		return store_event(intake, event, from, known, err);
+		return store_event(intake, event, origin->from, known, err);
 	if (is_spent(event, intake->now_s)) {
 		*known = GS_KNOWN_EXPIRED;
 		return gs_store_judge(intake->txn, event, *known, none, intake->now_s,
@@ -277,7 +191,7 @@ take_in(struct gs_intake *intake, const struct gs_event *event, struct gs_str fr
 	judge(intake, event);
 	switch (intake->answer.verdict) {
 	case GS_ACCEPT:
-		return store_event(intake, event, from, known, err);
+		return store_event(intake, event, origin->from, known, err);
 	case GS_WAIT:
 		*known = GS_KNOWN_WAITING;
 		return let_wait(intake, event, err);
@@ -308,6 +222,7 @@ static bool
 rejudge(struct gs_intake *intake, const uint8_t id[static 32], bool force,
     struct gs_err *err)
 {
+	static const struct gs_origin freed = { { "", 0 }, GS_TAG_FREED };
 	struct gs_waiter waiter;
 	enum gs_known known;
 
@@ -324,9 +239,9 @@ rejudge(struct gs_intake *intake, const uint8_t id[static 32], bool force,
 			return true;
 	}
 	if (!unwait(intake, &waiter, id, err) ||
-	    !take_in(intake, &intake->waiter, (struct gs_str){ "", 0 }, &known, err))
+	    !take_in(intake, &intake->waiter, &freed, &known, err))
 		return false;
-	(*gs_tally_counter(&intake->delta, known))++;
+	intake_count(intake, &intake->waiter, &freed, known);
 	return true;
 }
 
@@ -369,12 +284,12 @@ gs_intake_offer(struct gs_intake *intake, const struct gs_event *event,
 		*known = GS_UNKNOWN;
 	}
 	if (*known != GS_UNKNOWN) {
-		intake->delta.duplicate++;
+		intake_count_duplicate(intake, event, origin, *known);
 		return true;
 	}
-	if (!take_in(intake, event, origin->from, known, err))
+	if (!take_in(intake, event, origin, known, err))
 		return false;
-	(*gs_tally_counter(&intake->delta, *known))++;
+	intake_count(intake, event, origin, *known);
 	return follow_freed(intake, err);
 }
 
@@ -410,37 +325,18 @@ follow_policy(struct gs_intake *intake, struct gs_err *err)
 	    rejudge_all(intake, err);
 }
 
-static void
-open_range(struct gs_intake *intake, const struct gs_txn *txn)
-{
-	struct range range = { gs_store_next_sequence(txn), UINT64_MAX };
-	struct range *last;
-
-	intake->txn_first = range.first;
-	if (intake->num_ranges > 0) {
-		last = &intake->ranges[intake->num_ranges - 1];
-		if (last->end == range.first) { /* nobody else wrote: one range goes on */
-			last->end = UINT64_MAX;
-			return;
-		}
-	}
-	intake->ranges = gs_mem_more(intake->ranges, intake->num_ranges,
-	    &intake->cap_ranges, sizeof(*intake->ranges));
-	intake->ranges[intake->num_ranges++] = range;
-}
-
 bool
 gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
     struct gs_err *err)
 {
-	struct gs_store_ops ops = { count_removed, intake };
+	struct gs_store_ops ops = { intake_removed, intake };
 
 	intake->txn = txn;
 	intake->now_s = now_s;
 	/* another process may have written since our last txn */
 	if (intake->closure != NULL)
 		gs_closure_forget_all(intake->closure);
-	open_range(intake, txn);
+	intake_open_range(intake, txn);
 	if (intake->run == 0 && !gs_store_next_run(txn, &intake->run, err))
 		return false;
 	if (!gs_store_expire(txn, now_s, &ops, err))
@@ -455,8 +351,7 @@ gs_intake_trim(struct gs_intake *intake, struct gs_err *err)
 	bool sweep = !intake->has_swept;
 
 	intake->has_swept = true;
-	if (intake->num_ranges > 0)
-		intake->ranges[intake->num_ranges - 1].end = gs_store_next_sequence(txn);
+	intake_close_range(intake, txn);
 	if (intake->policy != NULL &&
 	    !gs_store_trim_waiters(txn, GS_WAITING_BYTES, intake->now_s, sweep, err))
 		return false;
@@ -469,6 +364,7 @@ gs_intake_new(const struct gs_policy *policy)
 	struct gs_intake *intake = gs_mem_new(sizeof(*intake));
 
 	intake->policy = policy;
+	intake->decisions = gs_decisions_new();
 	if (policy != NULL)
 		intake->closure = gs_closure_new(policy);
 	return intake;
@@ -480,6 +376,7 @@ gs_intake_free(struct gs_intake *intake)
 	if (intake == NULL)
 		return;
 	gs_closure_free(intake->closure);
+	gs_decisions_free(intake->decisions);
 	gs_answer_fini(&intake->answer);
 	gs_buf_fini(&intake->freed);
 	free(intake->ranges);

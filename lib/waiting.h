@@ -5,6 +5,7 @@
 #ifndef GS_WAITING_H
 #define GS_WAITING_H
 
+#include "decision.h"
 #include "store.h"
 #include "tally.h"
 
@@ -12,20 +13,6 @@
 	(INT64_C(64) << 20) /* of waiting events kept whole; beyond: the id alone */
 #define GS_WAITING_S (INT64_C(7) * 86400)
 #define GS_JUDGED_ROWS 1000000 /* remembered ids, oldest out */
-
-/* What became of one event, after its commit; pointers are valid during the call. */
-struct gs_decision {
-	const uint8_t *id, *pubkey;
-	uint16_t kind;
-	struct gs_str from;	/* relay, or empty */
-	uint32_t tag;		/* of its line; of what was freed: GS_TAG_FREED */
-	enum gs_known known;	/* what it is now */
-	bool is_duplicate;	/* it had been settled before */
-	const char *reason;	/* policy's word, or NULL */
-	const uint8_t *grounds; /* GS_KNOWN_WAITING: what it waits for, 32 bytes each */
-	size_t num_grounds;
-};
-#define GS_TAG_FREED UINT32_MAX
 
 /* Where an event comes from. */
 struct gs_origin {
@@ -37,8 +24,11 @@ struct gs_origin {
 struct gs_intake;
 struct gs_intake *gs_intake_new(const struct gs_policy *policy);
 void gs_intake_free(struct gs_intake *intake);
-/* Each decision, in order, from gs_intake_settle of a committed txn; NULL: not wanted. */
-typedef void gs_decision_fn(const struct gs_decision *decision, void *arg);
+/*
+ * Each decision, in order, from gs_intake_settle of a committed txn: one for every event
+ * that was offered, one for each that this freed, replaced, deleted or let expire.
+ * Before the first begin; NULL: not wanted.
+ */
 void gs_intake_set_decided(struct gs_intake *intake, gs_decision_fn *fn, void *arg);
 
 /*
