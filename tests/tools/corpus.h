@@ -40,6 +40,8 @@ struct corpus {
 	int64_t now_s;
 	const char *service;
 	const char *also; /* a relay that every announcement lists, or NULL */
+	const char *farm; /* relays are FARM/r000 and so on, or NULL */
+	size_t copies;	  /* of them each announcement lists so many */
 	FILE *out;
 
 	/* private */
@@ -126,6 +128,20 @@ corpus_spell_relay(const struct corpus *corpus, struct rng *rng, char out[static
 #pragma GCC diagnostic pop
 }
 
+/* Neighbours, from anywhere: all are listed about equally often. */
+static inline void
+corpus_add_farm(struct corpus *corpus, struct rng *rng)
+{
+	size_t relay = rng_below(rng, corpus->relays);
+	char url[320];
+
+	for (size_t i = 0; i < corpus->copies && i < corpus->relays; i++) {
+		(void)snprintf(url, sizeof(url), "%s/r%03zu", corpus->farm,
+		    (relay + i) % corpus->relays);
+		draft_value(&corpus->draft, url);
+	}
+}
+
 static inline void
 corpus_add_places(struct corpus *corpus, const struct corpus_repo *repo, struct rng *rng)
 {
@@ -143,6 +159,10 @@ corpus_add_places(struct corpus *corpus, const struct corpus_repo *repo, struct 
 	draft_tag(draft, "relays", listed ? url : "wss://elsewhere.example", NULL);
 	if (corpus->also)
 		draft_value(draft, corpus->also);
+	if (corpus->farm && corpus->relays > 0) {
+		corpus_add_farm(corpus, rng);
+		return;
+	}
 	for (size_t i = 2 + rng_below(rng, 4); i > 0 && corpus->relays > 0; i--) {
 		corpus_spell_relay(corpus, rng, relay);
 		draft_value(draft, relay);

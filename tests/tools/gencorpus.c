@@ -27,6 +27,7 @@ enum {
 	OPT_BYTES,
 	OPT_NOW,
 	OPT_ORDER,
+	OPT_COPIES,
 	OPT_NUMBERS
 };
 
@@ -34,6 +35,7 @@ struct request {
 	int64_t numbers[OPT_NUMBERS];
 	const char *service;
 	const char *also; /* a relay that every announcement lists, or NULL */
+	const char *farm; /* or what the names of all relays begin with */
 	bool is_tangle;
 };
 
@@ -44,7 +46,7 @@ die_of_usage(void)
 	    "usage: gencorpus [--seed N] [--repos N] [--roots N] [--comments N] "
 	    "[--states N]\n"
 	    "           [--relays N] [--unlisted N] [--bytes N] [--now T] [--also URL]\n"
-	    "           [--service DOMAIN]\n"
+	    "           [--farm URL [--copies N]] [--service DOMAIN]\n"
 	    "       gencorpus --tangle [--seed N] [--order N] [--now T] [--service "
 	    "DOMAIN]\n";
 
@@ -67,6 +69,8 @@ parse_options(struct request *request, int argc, char **argv)
 		{ "now", required_argument, NULL, OPT_NOW },
 		{ "order", required_argument, NULL, OPT_ORDER },
 		{ "service", required_argument, NULL, 's' },
+		{ "copies", required_argument, NULL, OPT_COPIES },
+		{ "farm", required_argument, NULL, 'f' },
 		{ "also", required_argument, NULL, 'a' },
 		{ "tangle", no_argument, NULL, 't' },
 		{ NULL, 0, NULL, 0 },
@@ -78,6 +82,8 @@ parse_options(struct request *request, int argc, char **argv)
 			request->service = optarg;
 		else if (at == 'a')
 			request->also = optarg;
+		else if (at == 'f')
+			request->farm = optarg;
 		else if (at == 't')
 			request->is_tangle = true;
 		else if (at == '?' ||
@@ -85,7 +91,8 @@ parse_options(struct request *request, int argc, char **argv)
 			at == OPT_NOW ? INT64_C(1) << 40 : MAX_COUNT))
 			die_of_usage();
 	}
-	if (optind != argc || strlen(request->service) > 253)
+	if (optind != argc || strlen(request->service) > 253 ||
+	    (request->farm && strlen(request->farm) > 200))
 		die_of_usage();
 }
 
@@ -104,6 +111,8 @@ print_corpus(const struct request *request)
 		.now_s = request->numbers[OPT_NOW],
 		.service = request->service,
 		.also = request->also,
+		.farm = request->farm,
+		.copies = (size_t)request->numbers[OPT_COPIES],
 		.out = stdout,
 	};
 
@@ -133,6 +142,7 @@ main(int argc, char **argv)
 		    [OPT_STATES] = 1,
 		    [OPT_RELAYS] = 40,
 		    [OPT_UNLISTED] = 8,
+		    [OPT_COPIES] = 3,
 		    [OPT_BYTES] = 895,
 		    [OPT_NOW] = DEFAULT_NOW },
 		.service = "git.example.com",
