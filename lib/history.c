@@ -63,13 +63,16 @@ drop_readings(struct gs_history *history)
 			gs_reading_free(request->readings[i]);
 		free(request);
 	}
-	while (history->first != NULL) {
-		struct gs_reading *reading = history->first;
+	gs_reading_free(history->peeked);
+	history->peeked = NULL;
+	history->first = history->last = NULL;
+}
 
-		history->first = reading->next;
-		gs_reading_free(reading);
-	}
-	history->last = NULL;
+static void
+drop_items(struct gs_history *history)
+{
+	while (history->num > 0)
+		free_item(history->items[--history->num]);
 }
 
 void
@@ -80,10 +83,17 @@ gs_history_free(struct gs_history *history)
 	drop_readings(history);
 	free(history->requests);
 	free(history->ended);
-	for (size_t i = 0; i < history->num; i++)
-		free_item(history->items[i]);
+	drop_items(history);
 	free(history->items);
 	free(history);
+}
+
+void
+gs_history_clear(struct gs_history *history)
+{
+	drop_readings(history);
+	drop_items(history);
+	history->left = history->num_ended = 0;
 }
 
 static void
@@ -98,7 +108,7 @@ gs_history_add(struct gs_history *history, struct gs_filter *filter)
 {
 	struct gs_history_item *item = gs_mem_new(sizeof(*item));
 
-	item->number = history->num;
+	item->number = (uint32_t)history->num;
 	item->filter = *filter;
 	*filter = (struct gs_filter)GS_FILTER_INIT;
 	reset_report(&item->report);
@@ -107,34 +117,53 @@ gs_history_add(struct gs_history *history, struct gs_filter *filter)
 	history->items[history->num++] = item;
 }
 
-void
-gs_history_queue(struct gs_history *history, struct gs_reading *reading)
+static void
+queue_item(struct gs_history *history, struct gs_history_item *item)
 {
-	reading->next = NULL;
+	item->next = NULL;
 	if (history->first == NULL)
-		history->first = reading;
+		history->first = item;
 	else
-		history->last->next = reading;
-	history->last = reading;
+		history->last->next = item;
+	history->last = item;
+}
+
+static void
+end_item(struct gs_history *history, struct gs_history_item *item)
+{
+	item->report.end = item->worst;
+	history->left--;
+	history->ended = gs_mem_more(history->ended, history->num_ended,
+	    &history->cap_ended, sizeof(*history->ended));
+	history->ended[history->num_ended++] = item->number;
+}
+
+/* Is there anything to ask for at all: a limit of 0 or an empty window ends it. */
+static bool
+is_vain(const struct gs_filter *filter, int64_t since_s)
+{
+	return filter->limit == 0 ||
+	    (filter->until >= 0 &&
+		(filter->since > filter->until || since_s > filter->until));
 }
 
 void
 gs_history_read(struct gs_history *history, size_t i, int64_t since_s, bool is_alone)
 {
 	struct gs_history_item *item = history->items[i];
-	struct gs_reading *reading = gs_reading_new(item, since_s, history->limits);
 
-	reading->is_alone = is_alone || item->filter.limit >= 0;
 	reset_report(&item->report);
+	item->since_s = since_s;
+	item->is_alone = is_alone || item->filter.limit >= 0;
 	item->worst = GS_END_FINISHED;
 	item->num_pieces = 1;
 	history->left++;
-	if (!gs_reading_is_vain(reading)) {
-		gs_history_queue(history, reading);
+	if (!is_vain(&item->filter, since_s)) {
+		queue_item(history, item);
 		return;
 	}
-	gs_reading_finish(reading);
-	gs_history_settle(history, reading);
+	item->num_pieces = 0;
+	end_item(history, item);
 }
 
 /* What is worse than the other is told; a refusal has most to say. */
@@ -159,16 +188,6 @@ weigh_end(enum gs_end end)
 		return 6;
 	}
 	return 0;
-}
-
-static void
-end_item(struct gs_history *history, struct gs_history_item *item)
-{
-	item->report.end = item->worst;
-	history->left--;
-	history->ended = gs_mem_more(history->ended, history->num_ended,
-	    &history->cap_ended, sizeof(*history->ended));
-	history->ended[history->num_ended++] = item->number;
 }
 
 void

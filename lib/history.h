@@ -61,6 +61,8 @@ void gs_history_add(struct gs_history *history, struct gs_filter *filter);
  */
 void gs_history_read(struct gs_history *history, size_t i, int64_t since_s,
     bool is_alone);
+/* All filters leave, all requests are invalid; what is known of the relay stays. */
+void gs_history_clear(struct gs_history *history);
 /* Takes the next filter out of those whose reading ended; false: none. */
 bool gs_history_next_ended(struct gs_history *history, size_t *i);
 

@@ -23,13 +23,19 @@ struct gs_reading_part {
 	struct gs_filter_tag *tags;
 };
 
-/* What is told of one filter; its reading may be in pieces. */
+/*
+ * What is told of one filter; its reading may be in pieces.  There are many of these,
+ * and few that are being asked for: readings are made then.
+ */
 struct gs_history_item {
-	size_t number;
 	struct gs_filter filter; /* as it was given */
 	struct gs_history_report report;
-	size_t num_pieces; /* that are being read */
-	enum gs_end worst; /* of those that were */
+	struct gs_history_item *next; /* of those that wait for a request */
+	int64_t since_s;	      /* of the reading */
+	uint32_t number;
+	uint32_t num_pieces; /* that are being read */
+	enum gs_end worst;   /* of those that were */
+	bool is_alone;	     /* wants no company in its REQs */
 };
 
 struct gs_reading {
@@ -37,7 +43,6 @@ struct gs_reading {
 	struct gs_filter filter;    /* a view into the item's, with our own since */
 	struct gs_filter_tag *tags; /* of a piece, else NULL */
 	const struct gs_limits *limits;
-	struct gs_reading *next; /* of those that wait for a request */
 	enum gs_end end;
 	char *reason; /* GS_END_CLOSED */
 
@@ -52,7 +57,6 @@ struct gs_reading {
 	size_t num_parts, cap_parts;
 	uint64_t parts_from; /* page number of the first part */
 
-	bool is_alone;	  /* wants no company in its REQs */
 	bool is_doubtful; /* stepped below a second that may be cut: is there more? */
 	bool has_loss;
 };
@@ -70,17 +74,16 @@ struct gs_history {
 	const struct gs_limits *limits;
 	struct gs_history_item **items;
 	size_t num, cap;
-	size_t left;			 /* items that are being read */
-	struct gs_reading *first, *last; /* wait for a request */
-	size_t *ended;			 /* items, not yet told */
+	size_t left;			      /* items that are being read */
+	struct gs_history_item *first, *last; /* wait for a request */
+	struct gs_reading *peeked;	      /* of the first one; NULL: not made yet */
+	size_t *ended;			      /* items, not yet told */
 	size_t num_ended, cap_ended;
 	struct gs_request **requests;
 	size_t num_requests, cap_requests;
 	uint64_t longest, longest_one; /* see struct gs_reading_answer */
 };
 
-/* Puts a reading behind those that wait for a request. */
-void gs_history_queue(struct gs_history *history, struct gs_reading *reading);
 /* Takes a reading that has its end: tells its item and frees it. */
 void gs_history_settle(struct gs_history *history, struct gs_reading *reading);
 void gs_history_drop_request(struct gs_history *history, struct gs_request *request);
@@ -102,8 +105,8 @@ enum gs_reading_next {
 	GS_READING_ENDED,
 };
 
-/* since_s: -1, or older than that is not wanted.  item and limits are borrowed. */
-struct gs_reading *gs_reading_new(struct gs_history_item *item, int64_t since_s,
+/* From the item's since_s on.  item and limits are borrowed. */
+struct gs_reading *gs_reading_new(struct gs_history_item *item,
     const struct gs_limits *limits);
 void gs_reading_free(struct gs_reading *reading);
 /* Half of what is left of a reading; NULL: its filter can't be cut. */
@@ -112,8 +115,6 @@ struct gs_reading *gs_reading_halve(const struct gs_reading *reading, bool is_se
 /* Adds the filter to ask for now. */
 void gs_reading_write(const struct gs_reading *reading, struct gs_buf *buf);
 void gs_reading_begin_page(struct gs_reading *reading);
-/* Is there anything to ask for at all: a limit of 0 or an empty window ends it. */
-bool gs_reading_is_vain(const struct gs_reading *reading);
 
 enum gs_reading_fit {
 	GS_READING_FOREIGN,

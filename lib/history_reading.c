@@ -30,15 +30,14 @@ drop_parts(struct gs_reading *reading)
 }
 
 struct gs_reading *
-gs_reading_new(struct gs_history_item *item, int64_t since_s,
-    const struct gs_limits *limits)
+gs_reading_new(struct gs_history_item *item, const struct gs_limits *limits)
 {
 	struct gs_reading *reading = gs_mem_new(sizeof(*reading));
 
 	reading->item = item;
 	reading->filter = item->filter;
-	if (since_s > reading->filter.since)
-		reading->filter.since = since_s;
+	if (item->since_s > reading->filter.since)
+		reading->filter.since = item->since_s;
 	reading->until = reading->filter.until;
 	reading->limits = limits;
 	reading->seen = gs_map_new();
@@ -62,7 +61,7 @@ gs_reading_free(struct gs_reading *reading)
 struct gs_reading *
 gs_reading_halve(const struct gs_reading *reading, bool is_second)
 {
-	struct gs_reading *half = gs_reading_new(reading->item, -1, reading->limits);
+	struct gs_reading *half = gs_reading_new(reading->item, reading->limits);
 
 	half->tags = gs_mem_array(reading->filter.num_tags, sizeof(*half->tags));
 	half->until = reading->until;
@@ -150,15 +149,6 @@ gs_reading_begin_page(struct gs_reading *reading)
 		.oldest_own = -1, .last_own = -1, .limit = page_limit(reading)
 	};
 	reading->page_number++;
-}
-
-bool
-gs_reading_is_vain(const struct gs_reading *reading)
-{
-	const struct gs_filter *filter = &reading->filter;
-
-	return filter->limit == 0 ||
-	    (filter->until >= 0 && filter->since > filter->until);
 }
 
 enum gs_reading_fit

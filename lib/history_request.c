@@ -67,16 +67,26 @@ max_filters(const struct gs_history *history)
 	return max > 0 ? max : 1;
 }
 
+/* Of the first that waits; once it is made it stays. */
+static const struct gs_reading *
+peek_first(struct gs_history *history)
+{
+	if (history->peeked == NULL)
+		history->peeked = gs_reading_new(history->first, history->limits);
+	return history->peeked;
+}
+
 static void
 take_first(struct gs_history *history, struct gs_request *request)
 {
-	struct gs_reading *reading = history->first;
+	struct gs_history_item *item = history->first;
 
-	history->first = reading->next;
+	history->first = item->next;
 	if (history->first == NULL)
 		history->last = NULL;
-	reading->next = NULL;
-	request->readings[request->num++] = reading;
+	item->next = NULL;
+	request->readings[request->num++] = history->peeked;
+	history->peeked = NULL;
 }
 
 /*
@@ -92,7 +102,7 @@ form_request(struct gs_history *history)
 	while (history->first != NULL) {
 		bool wants_company = !history->first->is_alone;
 
-		bytes += measure_filter(history->first);
+		bytes += measure_filter(peek_first(history));
 		if (request != NULL && (!wants_company || bytes > history->limits->bytes))
 			break;
 		if (request == NULL)

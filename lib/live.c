@@ -5,30 +5,31 @@
 #include "live.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "history.h"
 #include "mem.h"
 #include "message.h"
-#include "retry.h"
 
 #define FIRST_WAIT_MS (60 * 1000)	   /* DESIGN 3 "Refusals" */
 #define LONGEST_WAIT_MS (24 * 3600 * 1000) /* likewise */
 #define HEAD_BYTES (sizeof("[\"REQ\",\"1234567890\"]"))
 
+/* There are many of them: small things stand together. */
 struct item {
-	const struct gs_filter *filter;
-	enum gs_live_state state;
-	bool is_alone;	   /* in a REQ of its own, on this connection */
-	bool is_suspect;   /* and on the next one: it got no EOSE the last time */
-	bool is_refused;   /* waits because the relay said no */
-	int64_t gap_s;	   /* -1: none */
-	bool is_soft_gap;  /* nothing was missed if it is opened again soon */
-	int64_t opened_ms; /* the last time */
+	const struct gs_filter *filter; /* NULL: never asked for */
+	int64_t gap_s;			/* -1: none */
+	int64_t opened_ms;		/* the last time */
 	struct gs_retry retry;
+	uint8_t state;	  /* enum gs_live_state */
+	bool is_alone;	  /* in a REQ of its own, on this connection */
+	bool is_suspect;  /* and on the next one: it got no EOSE the last time */
+	bool is_refused;  /* waits because the relay said no */
+	bool is_soft_gap; /* nothing was missed if it is opened again soon */
 };
 
 struct gs_live_sub {
-	size_t items[GS_HISTORY_FILTERS];
+	uint32_t items[GS_HISTORY_FILTERS];
 	size_t num;
 	int64_t opened_s;
 };
@@ -83,20 +84,31 @@ gs_live_free(struct gs_live *live)
 void
 gs_live_add(struct gs_live *live, const struct gs_filter *filter)
 {
+	enum gs_live_state state = filter != NULL ? GS_LIVE_WANTED : GS_LIVE_PAST;
+
 	live->items =
 	    gs_mem_more(live->items, live->num, &live->cap, sizeof(*live->items));
 	live->items[live->num++] = (struct item){ .filter = filter,
-		.state = GS_LIVE_WANTED,
+		.state = (uint8_t)state,
 		.gap_s = -1,
 		.retry = GS_RETRY_INIT };
-	live->num_in[GS_LIVE_WANTED]++;
+	live->num_in[state]++;
+}
+
+void
+gs_live_clear(struct gs_live *live)
+{
+	drop_subs(live);
+	live->num = 0;
+	memset(live->num_in, 0, sizeof(live->num_in));
+	live->due_ms = -1;
 }
 
 static void
 set_state(struct gs_live *live, struct item *item, enum gs_live_state state)
 {
 	live->num_in[item->state]--;
-	item->state = state;
+	item->state = (uint8_t)state;
 	live->num_in[state]++;
 }
 
@@ -109,7 +121,8 @@ since_before(int64_t time_s)
 static bool
 is_past(const struct item *item, struct gs_now now)
 {
-	return item->filter->until >= 0 && item->filter->until < since_before(now.wall_s);
+	return item->filter == NULL ||
+	    (item->filter->until >= 0 && item->filter->until < since_before(now.wall_s));
 }
 
 void
@@ -196,6 +209,10 @@ pack_item(struct gs_live *live, struct packing *packing, size_t i, struct gs_now
 	struct gs_buf *text = &packing->texts[sub->num];
 	struct item *item = &live->items[i];
 
+	if (is_past(item, now)) {
+		set_state(live, item, GS_LIVE_PAST);
+		return true;
+	}
 	if (item->is_alone && sub->num > 0)
 		return true;
 	gs_buf_clear(text);
@@ -207,7 +224,7 @@ pack_item(struct gs_live *live, struct packing *packing, size_t i, struct gs_now
 	if (packing->bytes + text->len + 1 > live->limits->bytes)
 		return false;
 	packing->bytes += text->len + 1;
-	sub->items[sub->num++] = i;
+	sub->items[sub->num++] = (uint32_t)i;
 	set_state(live, item, GS_LIVE_ASKED);
 	item->opened_ms = now.mono_ms;
 	return !item->is_alone && sub->num < max_filters(live);
@@ -374,13 +391,34 @@ gs_live_end(struct gs_live *live, struct gs_live_sub *sub, enum gs_live_end how,
 enum gs_live_state
 gs_live_state(const struct gs_live *live, size_t i)
 {
-	return live->items[i].state;
+	return (enum gs_live_state)live->items[i].state;
 }
 
 size_t
 gs_live_num_in(const struct gs_live *live, enum gs_live_state state)
 {
 	return live->num_in[state];
+}
+
+struct gs_retry
+gs_live_refused(const struct gs_live *live, size_t i)
+{
+	const struct item *item = &live->items[i];
+
+	return item->state == GS_LIVE_WAITING && item->is_refused
+	    ? item->retry
+	    : (struct gs_retry)GS_RETRY_INIT;
+}
+
+void
+gs_live_refuse(struct gs_live *live, size_t i, const struct gs_retry *retry)
+{
+	struct item *item = &live->items[i];
+
+	item->is_refused = item->is_suspect = item->is_alone = true;
+	item->retry = *retry;
+	live->due_ms = gs_retry_earlier(live->due_ms, retry->due_ms);
+	set_state(live, item, GS_LIVE_WAITING);
 }
 
 int64_t

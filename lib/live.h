@@ -10,6 +10,7 @@
 #include "filter.h"
 #include "limits.h"
 #include "now.h"
+#include "retry.h"
 
 #define GS_LIVE_OVERLAP_S (15 * 60) /* `since` is so long before: DESIGN 1 */
 
@@ -19,8 +20,10 @@ struct gs_live *gs_live_new(const struct gs_limits *limits, int64_t max_backoff_
 void gs_live_free(struct gs_live *live);
 /* Asked without `since`: of what comes some was made long ago. */
 void gs_live_set_undated(struct gs_live *live);
-/* filter is borrowed.  Filters are numbered from 0. */
+/* filter is borrowed; NULL: it is not followed.  Filters are numbered from 0. */
 void gs_live_add(struct gs_live *live, const struct gs_filter *filter);
+/* All filters leave; all REQs are invalid afterwards. */
+void gs_live_clear(struct gs_live *live);
 
 /* A new connection: nothing is open, all want to be but those that were refused. */
 void gs_live_begin(struct gs_live *live, struct gs_now now);
@@ -68,10 +71,14 @@ enum gs_live_state {
 	GS_LIVE_OPEN,	 /* opened, EOSE came */
 	GS_LIVE_WAITING, /* ended; its time has not come */
 	GS_LIVE_POLLED,
-	GS_LIVE_PAST, /* nothing new can match it: its `until` is over */
+	GS_LIVE_PAST, /* nothing new can match it: its `until` is over, or not followed */
 };
 enum gs_live_state gs_live_state(const struct gs_live *live, size_t i);
 size_t gs_live_num_in(const struct gs_live *live, enum gs_live_state state); /* filters */
+
+/* Refused, so many times, until then (due_ms -1: it is not); and as it once was. */
+struct gs_retry gs_live_refused(const struct gs_live *live, size_t i);
+void gs_live_refuse(struct gs_live *live, size_t i, const struct gs_retry *retry);
 
 /*
  * Since when filter i may have missed events because its subscription ended, -1 if

@@ -59,22 +59,66 @@ find_home(const struct gs_recent *recent, const uint8_t *id)
 	return (size_t)(word >> 32) & (recent->num_slots - 1);
 }
 
-/* The slot of an id, or the empty one where it would go. */
 static size_t
-find_slot(const struct gs_recent *recent, const uint8_t *id)
+slot_behind(const struct gs_recent *recent, size_t slot)
+{
+	return (slot + 1) & (recent->num_slots - 1);
+}
+
+/* From slot on, the next one of an id, or the first empty one. */
+static size_t
+find_next(const struct gs_recent *recent, const uint8_t *id, size_t slot)
+{
+	while (recent->slots[slot] != EMPTY &&
+	    memcmp(recent->entries[recent->slots[slot]].id, id, GS_RECENT_ID) != 0)
+		slot = slot_behind(recent, slot);
+	return slot;
+}
+
+static size_t
+find_first(const struct gs_recent *recent, const uint8_t *id)
+{
+	return find_next(recent, id, find_home(recent, id));
+}
+
+/* The empty slot where an entry of that id would go. */
+static size_t
+find_empty(const struct gs_recent *recent, const uint8_t *id)
 {
 	size_t slot = find_home(recent, id);
 
-	while (recent->slots[slot] != EMPTY &&
-	    memcmp(recent->entries[recent->slots[slot]].id, id, GS_RECENT_ID) != 0)
-		slot = (slot + 1) & (recent->num_slots - 1);
+	while (recent->slots[slot] != EMPTY)
+		slot = slot_behind(recent, slot);
+	return slot;
+}
+
+static size_t
+find_place(const struct gs_recent *recent, size_t place)
+{
+	size_t slot = find_home(recent, recent->entries[place].id);
+
+	while (recent->slots[slot] != place)
+		slot = slot_behind(recent, slot);
 	return slot;
 }
 
 bool
 gs_recent_has(const struct gs_recent *recent, const uint8_t id[static GS_RECENT_ID])
 {
-	return recent->num_slots > 0 && recent->slots[find_slot(recent, id)] != EMPTY;
+	return recent->num_slots > 0 && recent->slots[find_first(recent, id)] != EMPTY;
+}
+
+size_t
+gs_recent_variants(const struct gs_recent *recent, const uint8_t id[static GS_RECENT_ID])
+{
+	size_t num = 0;
+
+	if (recent->num_slots == 0)
+		return 0;
+	for (size_t slot = find_first(recent, id); recent->slots[slot] != EMPTY;
+	     slot = find_next(recent, id, slot_behind(recent, slot)))
+		num++;
+	return num;
 }
 
 /* Short and keyed: whoever does not know the secret can't make two alike. */
@@ -96,12 +140,16 @@ bool
 gs_recent_is_copy(const struct gs_recent *recent, const uint8_t id[static GS_RECENT_ID],
     struct gs_str bytes)
 {
-	uint32_t place;
+	uint64_t mark;
 
-	if (recent->num_slots == 0)
+	if (!gs_recent_has(recent, id))
 		return false;
-	place = recent->slots[find_slot(recent, id)];
-	return place != EMPTY && recent->entries[place].mark == mark_bytes(recent, bytes);
+	mark = mark_bytes(recent, bytes);
+	for (size_t slot = find_first(recent, id); recent->slots[slot] != EMPTY;
+	     slot = find_next(recent, id, slot_behind(recent, slot)))
+		if (recent->entries[recent->slots[slot]].mark == mark)
+			return true;
+	return false;
 }
 
 size_t
@@ -118,7 +166,7 @@ grow_table(struct gs_recent *recent)
 	recent->slots = gs_mem_array(recent->num_slots, sizeof(*recent->slots));
 	memset(recent->slots, 0xff, recent->num_slots * sizeof(*recent->slots));
 	for (size_t i = 0; i < recent->num; i++)
-		recent->slots[find_slot(recent, recent->entries[i].id)] = (uint32_t)i;
+		recent->slots[find_empty(recent, recent->entries[i].id)] = (uint32_t)i;
 }
 
 /* Empties a slot; those behind it that could stand there move up. */
@@ -150,7 +198,7 @@ make_place(struct gs_recent *recent)
 	size_t place = recent->oldest;
 
 	if (recent->max > 0 && recent->num == recent->max) {
-		clear_slot(recent, find_slot(recent, recent->entries[place].id));
+		clear_slot(recent, find_place(recent, place));
 		recent->oldest = (place + 1) % recent->max;
 		return place;
 	}
@@ -170,5 +218,5 @@ gs_recent_add(struct gs_recent *recent, const uint8_t id[static GS_RECENT_ID],
 
 	memcpy(recent->entries[place].id, id, GS_RECENT_ID);
 	recent->entries[place].mark = mark_bytes(recent, bytes);
-	recent->slots[find_slot(recent, id)] = (uint32_t)place;
+	recent->slots[find_empty(recent, id)] = (uint32_t)place;
 }

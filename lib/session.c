@@ -11,10 +11,9 @@
 #include "mem.h"
 #include "session_private.h"
 
-#define MAX_SILENCES 2	       /* in a row: DESIGN 3 */
-#define REMEMBERED_IDS 1000000 /* following: DESIGN 2 */
-#define NOISE_FRAMES 1000      /* so many useless frames are let pass ... */
-#define NOISE_RATIO 10	       /* ... and beyond that so many for each event */
+#define MAX_SILENCES 2	  /* in a row: DESIGN 3 */
+#define NOISE_FRAMES 1000 /* so many useless frames are let pass ... */
+#define NOISE_RATIO 10	  /* ... and beyond that so many for each event */
 
 struct gs_session *
 gs_session_new(const struct gs_session_options *options, struct gs_limits *limits,
@@ -28,8 +27,11 @@ gs_session_new(const struct gs_session_options *options, struct gs_limits *limit
 	session->live = gs_live_new(limits, options->max_backoff_ms);
 	if (options->undated)
 		gs_live_set_undated(session->live);
-	session->handed = gs_recent_new(options->once ? 0 : REMEMBERED_IDS);
+	session->handed = gs_recent_new(options->once ? 0
+		: options->remembered > 0	      ? options->remembered
+						      : GS_SESSION_REMEMBERED);
 	session->reads.read_until_s = session->reads.last_full_s = -1;
+	session->reads.resumed_s = -1;
 	session->reads.retry_due_ms = session->reads.full_due_ms = -1;
 	session->rate = (struct gs_retry)GS_RETRY_INIT;
 	session->rated_ms = session->useful_ms = now.mono_ms;
@@ -49,29 +51,29 @@ gs_session_free(struct gs_session *session)
 	gs_buf_fini(&session->scratch);
 	gs_event_fini(&session->event);
 	gs_recent_free(session->handed);
+	free(session->restored);
 	gs_reads_fini(&session->reads);
 	gs_live_free(session->live);
 	gs_history_free(session->history);
 	free(session);
 }
 
-void
-gs_session_add(struct gs_session *session, struct gs_filter *filter)
-{
-	size_t i = gs_history_count(session->history);
-
-	gs_history_add(session->history, filter);
-	gs_live_add(session->live, gs_history_filter(session->history, i));
-	gs_reads_add(session);
-}
-
+/* Also for what was added before, unless it is told how far that was read. */
 void
 gs_session_resume(struct gs_session *session, int64_t read_until_s, int64_t last_full_s)
 {
-	session->reads.read_until_s = read_until_s;
-	session->reads.last_full_s = last_full_s;
-	for (size_t i = 0; i < session->reads.num; i++)
-		session->reads.items[i].full_s = last_full_s;
+	struct gs_reads *reads = &session->reads;
+
+	reads->read_until_s = reads->resumed_s = read_until_s;
+	reads->last_full_s = last_full_s;
+	for (size_t i = 0; i < reads->num; i++) {
+		struct gs_read_item *item = &reads->items[i];
+
+		if (item->owed_s != GS_OWES_NOTHING)
+			continue;
+		item->covered_s = read_until_s;
+		item->full_s = last_full_s;
+	}
 }
 
 struct gs_sub *

@@ -27,7 +27,7 @@ struct gs_session_options {
 	 * The owner checks signatures, and keeps what came: frame hands out events whose
 	 * id is that of their content, and none that is_known (NULL: nothing is).
 	 */
-	bool leaves_signatures;
+	bool leaves_signatures; /* the same id with another signature comes again */
 	bool (*is_known)(const uint8_t id[static 32], void *arg);
 	void *arg;
 	size_t remembered; /* ids, following; 0: GS_SESSION_REMEMBERED */
@@ -94,37 +94,59 @@ struct gs_session_part {
 	(-2) /* as far as gs_session_resume says, or no time if it was not called */
 /*
  * At any time, following: as gs_session_add, and its history and live subscription
- * begin at once if a connection is open.
+ * begin at once if a connection is open.  read_until stands still until that history
+ * has ended; with is_history, until gs_session_next_ended has told so.
  */
 void gs_session_add_part(struct gs_session *session, struct gs_filter *filter,
     const struct gs_session_part *part, struct gs_now now);
 /*
  * All filters leave: what is open is CLOSEd, what was being read has no end.  Numbers
- * begin at 0 again.  Limits, counts, login, rate limits and what was handed out stay.
+ * begin at 0 again.  Limits, counts, login, rate limits and what was handed out stay, and
+ * so do refused filters' waits, should they be added again.  read_until stands still
+ * until what was added then has been read.
  */
 void gs_session_clear(struct gs_session *session, struct gs_now now);
 /*
  * Up to when everything of filter i is known to have come (wall; -1: nothing): now, if
- * it is open live and was read; else the start of its last complete history.
+ * it is open live and was read; else the start of its last complete history, or what
+ * read_until says of it.
  */
 int64_t gs_session_part_read_s(const struct gs_session *session, size_t i,
     struct gs_now now);
-/* Takes the next reading that ended since the last call: whose, since when (-1: all), how. */
+/*
+ * Following: takes the next reading that ended since the last call: whose, since when
+ * (-1: all), how.  Of several of one filter, the one that reaches farthest back.
+ */
 struct gs_session_ended {
 	size_t i;
 	int64_t since_s;
 	enum gs_end end;
 };
 bool gs_session_next_ended(struct gs_session *session, struct gs_session_ended *ended);
-/* A full history of all filters is due now (is_daily: as each day). */
+/* A full history of all filters is due now, and the next one a day later. */
 void gs_session_make_full(struct gs_session *session, struct gs_now now);
 /* How the event of the last frame was found. */
 enum gs_session_way {
 	GS_WAY_LIVE,
 	GS_WAY_HISTORY, /* first, of a reconnect, of a poll, or asked for */
-	GS_WAY_DAILY,	/* the full history of each day */
+	GS_WAY_DAILY,	/* the full history of each day, on an open connection */
 };
 enum gs_session_way gs_session_way(const struct gs_session *session);
+
+#define GS_SESSION_REFUSED 1000 /* filters; those beyond are forgotten */
+/* A filter that the relay refuses, by the SHA-256 of its JSON without since and until. */
+struct gs_session_refused {
+	uint8_t filter[32];
+	uint32_t failures;
+	int64_t due_s; /* wall: tried again then */
+};
+/* What an earlier process knew: one that is added later, to be followed, waits until due. */
+void gs_session_restore_refused(struct gs_session *session,
+    const struct gs_session_refused *refused);
+/* All that wait now, also those that were restored and not added yet. */
+typedef void gs_session_refused_fn(const struct gs_session_refused *refused, void *arg);
+void gs_session_each_refused(const struct gs_session *session, gs_session_refused_fn *fn,
+    void *arg, struct gs_now now);
 /*
  * Before the first gs_session_opened: what an earlier process knew, see below.  -1: it
  * knew nothing.

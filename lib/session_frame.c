@@ -91,6 +91,7 @@ gs_session_next_frame(struct gs_session *session, struct gs_buf *frame, struct g
 {
 	if (!session->is_open)
 		return false;
+	gs_reads_settle(session, now);
 	if (next_close(session, frame))
 		return true;
 	return session->wish == GS_WISH_GOES_ON &&

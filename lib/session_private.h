@@ -1,7 +1,8 @@
 /*
  * A session from within.  Its parts: session_event (EVENT frames), session_refusal
- * (CLOSED, NOTICE, silence), session_auth (NIP-42), session_reads (which filter is read
- * when, read_until), session_frame (what to send next); session holds them together.
+ * (CLOSED, NOTICE, silence), session_auth (NIP-42), session_reads, session_rounds and
+ * session_until (what is owed, when, and what has been read by then), session_parts (filters that come and go), session_refused (which
+ * wait beyond a process), session_frame (what to send next); session holds them together.
  */
 #ifndef GS_SESSION_PRIVATE_H
 #define GS_SESSION_PRIVATE_H
@@ -30,7 +31,7 @@ struct gs_sub {
 	int64_t limit; /* 0: none */
 };
 
-/* How far one filter is read. */
+/* How far one filter is read.  There are many: what is small stands together. */
 struct gs_read_item {
 	int64_t owed_s;	   /* since when it is to be read once it may; GS_OWES_NOTHING */
 	int64_t since_s;   /* of the reading, or the last one */
@@ -38,21 +39,30 @@ struct gs_read_item {
 	int64_t covered_s; /* when the last complete one began; -1: none was */
 	int64_t ended_s;   /* when the last one began that came to its end; -1 */
 	int64_t full_s;	   /* when the last one without since began that ended; -1 */
-	bool is_reading;
-	enum gs_end end;       /* of the last one */
-	unsigned tries;	       /* once: after drops and rate limits */
+	int64_t told_since_s;  /* of the one that is to be told */
 	struct gs_retry retry; /* when it had failed */
+	uint16_t tries;	       /* once: after drops and rate limits */
+	uint8_t end;	       /* enum gs_end, of the last one */
+	uint8_t told_end;      /* enum gs_end, to be told; GS_END_NONE: nothing is */
+	bool is_reading;
+	bool is_history;    /* not followed: read once */
+	bool is_daily;	    /* begun by the clock */
+	bool is_daily_owed; /* likewise */
 };
 
 struct gs_reads {
 	struct gs_read_item *items;
 	size_t num, cap;
+	uint32_t *told; /* numbers of items that are to be told, each once */
+	size_t num_told, cap_told;
 	int64_t retry_due_ms; /* the earliest of the items', or earlier; -1: none */
 	int64_t poll_due_ms;
-	int64_t full_due_ms; /* -1: with the first connection */
+	int64_t full_due_ms; /* -1: with the first connection, or never */
 	int64_t read_until_s, last_full_s;
+	int64_t resumed_s; /* what read_until was in an earlier process; -1 */
 	bool was_open;
-	bool is_following; /* frames move read_until; valid unless is_stale */
+	bool is_full_asked; /* with the next connection */
+	bool is_following;  /* frames move read_until; valid unless is_stale */
 	bool is_stale;
 };
 
@@ -71,13 +81,16 @@ struct gs_session {
 	struct gs_history *history;
 	struct gs_live *live;
 	struct gs_reads reads;
-	struct gs_recent *handed; /* ids that were handed out */
+	struct gs_recent *handed;	     /* ids that were handed out */
+	struct gs_session_refused *restored; /* refused, of no filter that is here */
+	size_t num_restored, cap_restored;
 	struct gs_event event;
 	struct gs_buf scratch;
 	struct gs_session_counts counts;
 	enum gs_session_wish wish;
 	enum gs_session_fault fault;
 	bool is_open, had_eose;
+	enum gs_session_way way;
 	uint64_t noise, worth; /* frames of this connection */
 
 	struct gs_sub subs[GS_SUBS_MAX];
@@ -129,6 +142,13 @@ size_t gs_session_live_places(const struct gs_session *session);
 void gs_session_leave(struct gs_session *session, enum gs_session_fault fault,
     enum gs_end end);
 
+/* --- session_refused --- */
+
+/* Filter i has come: does it have to wait? */
+void gs_refused_apply(struct gs_session *session, size_t i, struct gs_now now);
+/* All filters are about to leave: keeps what waits. */
+void gs_refused_keep(struct gs_session *session, struct gs_now now);
+
 /* --- session_event --- */
 
 const struct gs_event *gs_session_take_event(struct gs_session *session,
@@ -168,19 +188,51 @@ bool gs_login_next_frame(struct gs_session *session, struct gs_buf *frame,
 bool gs_login_is_pending(const struct gs_session *session); /* no REQ now */
 void gs_login_time_out(struct gs_session *session);
 
-/* --- session_reads --- */
+/* --- session_reads: what is owed, begun, ended --- */
 
-void gs_reads_add(struct gs_session *session);
+void gs_reads_add(struct gs_session *session, const struct gs_session_part *part);
+void gs_reads_clear(struct gs_reads *reads);
 void gs_reads_fini(struct gs_reads *reads);
-void gs_reads_begin(struct gs_session *session, struct gs_now now); /* a connection */
 /* To be read since since_s (-1: all), now or when its reading or its wait is over. */
 void gs_reads_owe(struct gs_session *session, size_t i, int64_t since_s,
     struct gs_now now);
+/* Likewise all of it, because a day is over. */
+void gs_reads_owe_daily(struct gs_session *session, size_t i, struct gs_now now);
+/* What was added begins, if there is a connection. */
+void gs_reads_begin_part(struct gs_session *session, size_t i, struct gs_now now);
+/* An earlier process was refused filter i. */
+void gs_reads_refuse(struct gs_session *session, size_t i, const struct gs_retry *retry);
+/* What had failed is tried again when its time has come. */
+void gs_reads_retry(struct gs_session *session, struct gs_now now);
 /* Takes over which readings have ended; after everything that ends some. */
 void gs_reads_settle(struct gs_session *session, struct gs_now now);
+bool gs_reads_has_failed(const struct gs_read_item *item);
+/* Begun, or to be begun. */
+bool gs_reads_is_outstanding(const struct gs_read_item *item);
+
+/* --- session_rounds: which is read when --- */
+
+void gs_reads_begin(struct gs_session *session, struct gs_now now); /* a connection */
 void gs_reads_tick(struct gs_session *session, struct gs_now now);
 int64_t gs_reads_deadline_ms(const struct gs_session *session);
+
+/* --- session_until: what has been read by then --- */
+
+/* What do the histories that have ended prove of all filters together? */
+void gs_reads_sum_up(struct gs_reads *reads);
 /* A frame or a pong came. */
 void gs_reads_note_alive(struct gs_session *session, struct gs_now now);
+
+static inline int64_t
+gs_least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline int64_t
+gs_since_before(int64_t time_s)
+{
+	return time_s > GS_LIVE_OVERLAP_S ? time_s - GS_LIVE_OVERLAP_S : 0;
+}
 
 #endif
