@@ -124,14 +124,16 @@ struct gathering {
 };
 
 static void
-add_names(struct maintainers *who, const struct gs_tag *tag)
+add_names(struct maintainers *who, const struct gs_policy *policy,
+    const struct gs_tag *tag)
 {
 	size_t i;
 
 	for (i = 1; i < tag->num && who->num < MAX_MEMBERS; i++) {
 		uint8_t key[32];
 
-		if (!gs_hex_parse(key, 32, tag->values[i].ptr, tag->values[i].len))
+		if (!gs_hex_parse(key, 32, tag->values[i].ptr, tag->values[i].len) ||
+		    gs_policy_denies_author(policy, key))
 			continue;
 		who->names =
 		    gs_mem_more(who->names, who->num, &who->cap, sizeof(*who->names));
@@ -145,19 +147,22 @@ gather(const struct gs_row *row, void *arg)
 	struct gathering *gathering = arg;
 	struct gs_closure *closure = gathering->closure;
 	struct maintainers *who;
+	enum gs_follow follow;
 	size_t i;
 
 	if (row->kind != GS_KIND_ANNOUNCEMENT || !parse_row(closure, row))
 		return true;
+	follow = gs_policy_follow(closure->policy, &closure->event);
+	if (follow == GS_FOLLOW_DENIED) /* it names nobody */
+		return true;
 	gathering->all = gs_mem_more(gathering->all, gathering->num, &gathering->cap,
 	    sizeof(*gathering->all));
 	who = &gathering->all[gathering->num++];
-	*who = (struct maintainers){ .is_followed = gs_policy_follow(closure->policy,
-							&closure->event) == GS_FOLLOWED };
+	*who = (struct maintainers){ .is_followed = follow == GS_FOLLOWED };
 	memcpy(who->author, row->pubkey, 32);
 	for (i = 0; i < closure->event.num_tags; i++)
 		if (gs_tag_is(&closure->event.tags[i], "maintainers"))
-			add_names(who, &closure->event.tags[i]);
+			add_names(who, closure->policy, &closure->event.tags[i]);
 	return true;
 }
 

@@ -4,16 +4,16 @@
  */
 #include "policy.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hex.h"
 #include "mem.h"
-#include "nip19.h"
 
 /* Part of the fingerprint; raise it when the same policy begins to judge otherwise. */
-#define RULES "grasp-sync policy 1"
+#define RULES "grasp-sync policy 2"
 
 #define KEY_DIGITS 64
 
@@ -29,6 +29,7 @@ gs_policy_fini(struct gs_policy *policy)
 	free(policy->services);
 	free(policy->own_hosts);
 	gs_map_free(policy->followed, NULL);
+	gs_map_free(policy->denied, NULL);
 	gs_policy_init(policy);
 }
 
@@ -84,89 +85,6 @@ gs_policy_is_own(const struct gs_policy *policy, const struct gs_url *url)
 		if (strcmp(policy->services[i].host, url->host) == 0)
 			return true;
 	return is_own_host(policy, url->host);
-}
-
-/* The next line of *text without the blanks around it; false at the end. */
-static bool
-next_line(struct gs_str *text, struct gs_str *line)
-{
-	const char *end;
-
-	if (text->len == 0)
-		return false;
-	end = memchr(text->ptr, '\n', text->len);
-	*line = *text;
-	if (end != NULL)
-		line->len = (size_t)(end - text->ptr);
-	text->ptr += line->len + (end != NULL);
-	text->len -= line->len + (end != NULL);
-	while (line->len > 0 && memchr(" \t\r", line->ptr[0], 3) != NULL) {
-		line->ptr++;
-		line->len--;
-	}
-	while (line->len > 0 && memchr(" \t\r", line->ptr[line->len - 1], 3) != NULL)
-		line->len--;
-	return true;
-}
-
-static bool
-add_followed(struct gs_map *followed, struct gs_str line)
-{
-	uint8_t pubkey[32];
-	char digits[KEY_DIGITS];
-
-	if (gs_address_is_repo(line)) {
-		(void)gs_map_add(followed, line);
-		return true;
-	}
-	if (!gs_hex_parse(pubkey, sizeof(pubkey), line.ptr, line.len) &&
-	    !gs_nip19_parse_npub(pubkey, line))
-		return false;
-	(void)gs_hex_write(digits, pubkey, sizeof(pubkey));
-	(void)gs_map_add(followed, (struct gs_str){ digits, sizeof(digits) });
-	return true;
-}
-
-static bool
-parse_list(struct gs_map *followed, struct gs_str text, struct gs_err *err)
-{
-	struct gs_str line;
-	size_t number = 0;
-
-	while (next_line(&text, &line)) {
-		number++;
-		if (line.len == 0 || line.ptr[0] == '#')
-			continue;
-		if (!add_followed(followed, line))
-			return gs_fail(err, GS_EDATA,
-			    "line %zu: not a repository (30617:KEY:NAME), a key of 64 "
-			    "hex "
-			    "digits or an npub",
-			    number);
-	}
-	return true;
-}
-
-bool
-gs_policy_set_list(struct gs_policy *policy, struct gs_str text, struct gs_err *err)
-{
-	struct gs_map *followed = NULL;
-	enum gs_follow_rule rule = GS_FOLLOW_LIST;
-
-	if (gs_str_is(text, "listed"))
-		rule = GS_FOLLOW_LISTED;
-	else if (gs_str_is(text, "all"))
-		rule = GS_FOLLOW_ALL;
-	else
-		followed = gs_map_new();
-	if (followed != NULL && !parse_list(followed, text, err)) {
-		gs_map_free(followed, NULL);
-		return false;
-	}
-	gs_map_free(policy->followed, NULL);
-	policy->followed = followed;
-	policy->rule = rule;
-	return true;
 }
 
 const char *
@@ -234,26 +152,71 @@ follow_listed(const struct gs_policy *policy, const struct gs_event *announcemen
 	return follow;
 }
 
-static enum gs_follow
-follow_list(const struct gs_map *followed, const struct gs_event *announcement)
+/* Does the set name the announcement's repository? */
+static bool
+has_ref(const struct gs_map *set, const struct gs_event *announcement)
 {
-	char digits[KEY_DIGITS];
 	struct gs_buf ref = GS_BUF_INIT;
 	bool found;
 
-	(void)gs_hex_write(digits, announcement->pubkey, sizeof(announcement->pubkey));
-	if (gs_map_find(followed, (struct gs_str){ digits, sizeof(digits) }) != NULL)
-		return GS_FOLLOWED;
 	gs_address_write(&ref, GS_KIND_ANNOUNCEMENT, announcement->pubkey,
 	    gs_event_d(announcement));
-	found = gs_map_find(followed, (struct gs_str){ ref.data, ref.len }) != NULL;
+	found = gs_map_find(set, (struct gs_str){ ref.data, ref.len }) != NULL;
 	gs_buf_fini(&ref);
-	return found ? GS_FOLLOWED : GS_FOLLOW_NOT_IN_LIST;
+	return found;
+}
+
+static bool
+has_key(const struct gs_map *set, const char *prefix, const uint8_t key[static 32])
+{
+	char text[sizeof(GS_DENY_ID) + KEY_DIGITS];
+	size_t len = strlen(prefix);
+
+	memcpy(text, prefix, len);
+	(void)gs_hex_write(text + len, key, 32);
+	return gs_map_find(set, (struct gs_str){ text, len + KEY_DIGITS }) != NULL;
+}
+
+bool
+gs_policy_denies_id(const struct gs_policy *policy, const uint8_t id[static 32])
+{
+	return policy->denied != NULL && has_key(policy->denied, GS_DENY_ID, id);
+}
+
+bool
+gs_policy_denies_author(const struct gs_policy *policy, const uint8_t pubkey[static 32])
+{
+	return policy->denied != NULL && has_key(policy->denied, "", pubkey);
+}
+
+bool
+gs_policy_denies_repo(const struct gs_policy *policy, struct gs_str ref)
+{
+	struct gs_address address;
+
+	if (policy->denied == NULL || !gs_address_parse(&address, ref))
+		return false;
+	return gs_map_find(policy->denied, ref) != NULL ||
+	    gs_policy_denies_author(policy, address.pubkey);
+}
+
+static enum gs_follow
+follow_list(const struct gs_map *followed, const struct gs_event *announcement)
+{
+	return has_key(followed, "", announcement->pubkey) ||
+		has_ref(followed, announcement)
+	    ? GS_FOLLOWED
+	    : GS_FOLLOW_NOT_IN_LIST;
 }
 
 enum gs_follow
 gs_policy_follow(const struct gs_policy *policy, const struct gs_event *announcement)
 {
+	if (policy->denied != NULL &&
+	    (gs_policy_denies_id(policy, announcement->id) ||
+		gs_policy_denies_author(policy, announcement->pubkey) ||
+		has_ref(policy->denied, announcement)))
+		return GS_FOLLOW_DENIED;
 	switch (policy->rule) {
 	case GS_FOLLOW_LISTED:
 		return follow_listed(policy, announcement);
@@ -291,6 +254,18 @@ hash_set(crypto_hash_sha256_state *hash, const char *name, const struct gs_map *
 	free(sorted);
 }
 
+static void
+hash_caps(crypto_hash_sha256_state *hash, const struct gs_policy_caps *caps)
+{
+	struct gs_buf text = GS_BUF_INIT;
+
+	gs_buf_printf(&text, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+	    caps->relay_events, caps->relay_bytes, caps->repo_events, caps->store_bytes);
+	hash_part(hash, GS_STR("caps"));
+	hash_part(hash, (struct gs_str){ text.data, text.len });
+	gs_buf_fini(&text);
+}
+
 void
 gs_policy_fingerprint(const struct gs_policy *policy, uint8_t out[static 32])
 {
@@ -312,6 +287,9 @@ gs_policy_fingerprint(const struct gs_policy *policy, uint8_t out[static 32])
 	hash_set(&hash, "own hosts", hosts);
 	if (policy->followed != NULL)
 		hash_set(&hash, "followed", policy->followed);
+	if (policy->denied != NULL)
+		hash_set(&hash, "denied", policy->denied);
+	hash_caps(&hash, &policy->caps);
 	crypto_hash_sha256_final(&hash, out);
 	gs_map_free(services, NULL);
 	gs_map_free(hosts, NULL);

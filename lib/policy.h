@@ -30,8 +30,7 @@ struct gs_policy {
 	size_t num_services, cap_services;
 	enum gs_follow_rule rule;
 	struct gs_map *followed; /* GS_FOLLOW_LIST: refs, and keys as 64 hex digits */
-	struct gs_map
-	    *denied; /* --deny: refs, ids and keys as 64 hex digits; NULL: none */
+	struct gs_map *denied;	 /* refs, keys, GS_DENY_ID and ids; NULL: none */
 	struct gs_policy_caps caps;
 	char (*own_hosts)[GS_URL_BYTES + 1]; /* of --own-url; not those of services */
 	size_t num_own_hosts, cap_own_hosts;
@@ -60,6 +59,13 @@ bool gs_policy_set_list(struct gs_policy *policy, struct gs_str text,
 bool gs_policy_add_deny(struct gs_policy *policy, struct gs_str text,
     struct gs_err *err) GS_MUST;
 
+#define GS_DENY_ID "id:"
+bool gs_policy_denies_id(const struct gs_policy *policy, const uint8_t id[static 32]);
+bool gs_policy_denies_author(const struct gs_policy *policy,
+    const uint8_t pubkey[static 32]);
+/* The ref, or its author. */
+bool gs_policy_denies_repo(const struct gs_policy *policy, struct gs_str ref);
+
 /* Is this URL our own: its host is that of a service or of an own URL? */
 bool gs_policy_is_own(const struct gs_policy *policy, const struct gs_url *url);
 
@@ -77,7 +83,7 @@ enum gs_follow gs_policy_follow(const struct gs_policy *policy,
     const struct gs_event *announcement);
 
 /*
- * SHA-256 over rule, services, own hosts and lists, in whatever order they were given:
+ * SHA-256 over rule, services, own hosts, lists and caps, in whatever order they were given:
  * when it changes, what was judged is judged anew.
  */
 void gs_policy_fingerprint(const struct gs_policy *policy, uint8_t out[static 32]);
@@ -135,8 +141,11 @@ void gs_ground_of_author(gs_ground out, const uint8_t pubkey[static 32]);
  *   unknown-author  kind 62 of nobody whose events we have
  *   nothing-of-ours no ground at all: nothing can free it, remember its id alone
  * Of GS_REJECT, which nothing later can change but another policy:
- *   denied          its id, its author, or every repository that it names is denied
- * And, said by the intake: over-repo-cap, store-full, expired, deleted, superseded.
+ *   denied          its id, its author, its address (30617), or all that it names is;
+ *                   what takes away (kind 5 and 62 of a denied author that act on
+ *                   something of theirs) is judged by that alone
+ * And, said by the intake: over-relay-cap, over-repo-cap, store-full (skipped: not
+ * judged, it may come again), expired, deleted, superseded.
  */
 #define GS_ANSWER_WORDS 20
 #define GS_ANSWER_WORD_BYTES 512

@@ -18,7 +18,8 @@ struct judging {
 	const struct gs_policy_view *view;
 	const struct gs_event *event;
 	struct gs_answer *answer;
-	bool names_repo; /* refers to a repository, followed or not */
+	bool names_repo;   /* refers to a repository, followed or not */
+	bool names_denied; /* to something that will never come */
 };
 
 /* A ground as text: "<letter>:<key as hex><colon><rest>"; key may be NULL. */
@@ -156,13 +157,26 @@ add_ground(struct judging *judging, struct ground_text ground)
 	gs_buf_cut(&answer->text, at);
 }
 
+/* An answer that waits for nothing. */
 static void
-accept_event(struct judging *judging, const char *reason)
+settle(struct judging *judging, enum gs_verdict verdict, const char *reason)
 {
-	judging->answer->verdict = GS_ACCEPT;
+	judging->answer->verdict = verdict;
 	judging->answer->reason = reason;
 	judging->answer->num_grounds = 0;
 	judging->answer->num_words = 0;
+}
+
+static void
+accept_event(struct judging *judging, const char *reason)
+{
+	settle(judging, GS_ACCEPT, reason);
+}
+
+static void
+reject_denied(struct judging *judging)
+{
+	settle(judging, GS_REJECT, "denied");
 }
 
 static int
@@ -171,13 +185,17 @@ compare_grounds(const void *a, const void *b)
 	return memcmp(a, b, sizeof(gs_ground));
 }
 
-/* Each ground once; without any, nothing can ever free the event. */
+/* Each ground once; without any, nothing but another policy can free the event. */
 static void
 let_wait(struct judging *judging, const char *reason)
 {
 	struct gs_answer *answer = judging->answer;
 	size_t i, num = 0;
 
+	if (answer->num_grounds == 0 && judging->names_denied) {
+		reject_denied(judging);
+		return;
+	}
 	if (answer->num_grounds > 1)
 		qsort(answer->grounds, answer->num_grounds, sizeof(*answer->grounds),
 		    compare_grounds);
@@ -198,31 +216,52 @@ is_reference(const struct gs_tag *tag, const char *lower, const char *upper)
 	return gs_tag_is(tag, lower) || gs_tag_is(tag, upper) || gs_tag_is(tag, "q");
 }
 
-/* Accepts if this tag refers to what we have, else adds what it refers to. */
+/* Accepts if this repository is followed, else adds it, unless it never will be. */
+static bool
+refers_to_repo(struct judging *judging, struct gs_str ref)
+{
+	const struct gs_policy_view *view = judging->view;
+
+	judging->names_repo = true;
+	if (gs_policy_denies_repo(judging->policy, ref)) {
+		judging->names_denied = true;
+		return false;
+	}
+	if (view->is_followed(view->arg, ref)) {
+		accept_event(judging, "refers-repo");
+		return true;
+	}
+	add_ground(judging, text_of_address(ref));
+	return false;
+}
+
+static bool
+refers_to_event(struct judging *judging, const uint8_t id[static 32])
+{
+	const struct gs_policy_view *view = judging->view;
+
+	if (view->has_event(view->arg, id)) {
+		accept_event(judging, "refers-event");
+		return true;
+	}
+	if (gs_policy_denies_id(judging->policy, id))
+		judging->names_denied = true;
+	else
+		add_ground(judging, text_of_id(id));
+	return false;
+}
+
 static bool
 refers_by_tag(struct judging *judging, const struct gs_tag *tag)
 {
-	const struct gs_policy_view *view = judging->view;
 	struct gs_str value = gs_tag_value(tag);
 	uint8_t id[32];
 
-	if (is_reference(tag, "a", "A") && gs_address_is_repo(value)) {
-		if (view->is_followed(view->arg, value)) {
-			accept_event(judging, "refers-repo");
-			return true;
-		}
-		judging->names_repo = true;
-		add_ground(judging, text_of_address(value));
-	}
-	if (is_reference(tag, "e", "E") &&
-	    gs_hex_parse(id, sizeof(id), value.ptr, value.len)) {
-		if (view->has_event(view->arg, id)) {
-			accept_event(judging, "refers-event");
-			return true;
-		}
-		add_ground(judging, text_of_id(id));
-	}
-	return false;
+	if (is_reference(tag, "a", "A") && gs_address_is_repo(value))
+		return refers_to_repo(judging, value);
+	return is_reference(tag, "e", "E") &&
+	    gs_hex_parse(id, sizeof(id), value.ptr, value.len) &&
+	    refers_to_event(judging, id);
 }
 
 static bool
@@ -282,6 +321,8 @@ judge_announcement(struct judging *judging)
 
 	if (follow == GS_FOLLOWED)
 		accept_event(judging, "followed");
+	else if (follow == GS_FOLLOW_DENIED)
+		reject_denied(judging);
 	else if (!is_maintained(judging, d) && !replaces(judging, d) && !refers(judging))
 		let_wait(judging, gs_follow_name(follow));
 }
@@ -305,7 +346,10 @@ deletes_by_tag(struct judging *judging, const struct gs_tag *tag)
 	if (gs_tag_is(tag, "e") && gs_hex_parse(id, sizeof(id), value.ptr, value.len)) {
 		if (view->had_event(view->arg, id))
 			return true;
-		add_ground(judging, text_of_id(id));
+		if (gs_policy_denies_id(judging->policy, id))
+			judging->names_denied = true;
+		else
+			add_ground(judging, text_of_id(id));
 	}
 	if (gs_tag_is(tag, "a") && gs_address_parse(&address, value) &&
 	    memcmp(address.pubkey, judging->event->pubkey, sizeof(address.pubkey)) == 0) {
@@ -316,20 +360,25 @@ deletes_by_tag(struct judging *judging, const struct gs_tag *tag)
 	return false;
 }
 
-static void
-judge_deletion(struct judging *judging)
+static bool
+deletes(struct judging *judging)
 {
 	const struct gs_event *event = judging->event;
 	size_t i;
 
-	if (refers(judging))
-		return;
 	for (i = 0; i < event->num_tags; i++)
 		if (deletes_by_tag(judging, &event->tags[i])) {
 			accept_event(judging, "deletes");
-			return;
+			return true;
 		}
-	let_wait(judging, "unknown-target");
+	return false;
+}
+
+static void
+judge_deletion(struct judging *judging)
+{
+	if (!refers(judging) && !deletes(judging))
+		let_wait(judging, "unknown-target");
 }
 
 static void
@@ -349,6 +398,25 @@ judge_vanish(struct judging *judging)
 		let_wait(judging, "unknown-author");
 }
 
+/*
+ * Of a denied author: only what takes away something of theirs.  Nothing of theirs comes
+ * any more, so that nothing waits.
+ */
+static void
+judge_denied(struct judging *judging)
+{
+	const struct gs_policy_view *view = judging->view;
+	const struct gs_event *event = judging->event;
+	bool has_any = view->has_author(view->arg, event->pubkey);
+
+	if (has_any && event->kind == GS_KIND_DELETION && deletes(judging))
+		return;
+	if (has_any && gs_policy_is_vanish(judging->policy, event))
+		accept_event(judging, "vanish");
+	else
+		reject_denied(judging);
+}
+
 static void
 judge_other(struct judging *judging)
 {
@@ -356,31 +424,42 @@ judge_other(struct judging *judging)
 		let_wait(judging, judging->names_repo ? "unknown-repo" : "unknown-event");
 }
 
+static void
+judge_kind(struct judging *judging)
+{
+	switch (judging->event->kind) {
+	case GS_KIND_ANNOUNCEMENT:
+		judge_announcement(judging);
+		break;
+	case GS_KIND_STATE:
+		judge_state(judging);
+		break;
+	case GS_KIND_DELETION:
+		judge_deletion(judging);
+		break;
+	case GS_KIND_VANISH:
+		judge_vanish(judging);
+		break;
+	default:
+		judge_other(judging);
+	}
+}
+
 void
 gs_policy_judge(const struct gs_policy *policy, const struct gs_policy_view *view,
     const struct gs_event *event, struct gs_answer *answer)
 {
-	struct judging judging = { policy, view, event, answer, false };
+	struct judging judging = { policy, view, event, answer, false, false };
 
 	answer->num_grounds = 0;
 	answer->num_words = 0;
 	gs_buf_clear(&answer->text);
-	switch (event->kind) {
-	case GS_KIND_ANNOUNCEMENT:
-		judge_announcement(&judging);
-		break;
-	case GS_KIND_STATE:
-		judge_state(&judging);
-		break;
-	case GS_KIND_DELETION:
-		judge_deletion(&judging);
-		break;
-	case GS_KIND_VANISH:
-		judge_vanish(&judging);
-		break;
-	default:
-		judge_other(&judging);
-	}
+	if (gs_policy_denies_id(policy, event->id))
+		reject_denied(&judging);
+	else if (gs_policy_denies_author(policy, event->pubkey))
+		judge_denied(&judging);
+	else
+		judge_kind(&judging);
 }
 
 void
