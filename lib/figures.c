@@ -85,6 +85,8 @@ gs_figures_write_tally(struct gs_buf *buf, const struct gs_tally *tally)
 	    tally->expired, tally->waiting);
 	add_rejected(buf, tally);
 	add_invalid(buf, tally);
+	if (tally->skipped > 0)
+		gs_buf_printf(buf, ", skipped %" PRIu64, tally->skipped);
 	if (tally->freed > 0)
 		gs_buf_printf(buf, ", freed %" PRIu64, tally->freed);
 	if (tally->removed > 0)

@@ -200,6 +200,20 @@ bool gs_store_forget_rejected(struct gs_txn *txn, struct gs_err *err) GS_MUST;
 bool gs_store_next_run(struct gs_txn *txn, uint64_t *run, struct gs_err *err) GS_MUST;
 uint64_t gs_store_next_sequence(const struct gs_txn *txn);
 
+/* --- what was newly stored today, by relay or repository --- */
+
+struct gs_usage {
+	uint64_t events, bytes;
+};
+/* First in a txn that asks or counts: another day (of UTC, since 1970) begins at 0. */
+bool gs_store_begin_day(struct gs_txn *txn, uint64_t day, struct gs_err *err) GS_MUST;
+struct gs_usage gs_store_usage(struct gs_txn *txn, struct gs_str name);
+/* One event more. */
+bool gs_store_use(struct gs_txn *txn, struct gs_str name, uint64_t bytes,
+    struct gs_err *err) GS_MUST;
+/* Pages in use, those of this txn too; cheap. */
+uint64_t gs_store_used_bytes(struct gs_txn *txn);
+
 /* --- numbers --- */
 
 struct gs_store_stat {

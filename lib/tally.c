@@ -39,6 +39,7 @@ gs_tally_add(struct gs_tally *into, const struct gs_tally *from)
 	into->expired += from->expired;
 	into->waiting += from->waiting;
 	into->rejected += from->rejected;
+	into->skipped += from->skipped;
 	into->freed += from->freed;
 	into->removed += from->removed;
 	for (i = 0; i < sizeof(into->invalid) / sizeof(into->invalid[0]); i++)
@@ -66,5 +67,5 @@ gs_tally_counter(struct gs_tally *tally, enum gs_known known)
 	case GS_UNKNOWN:
 		break;
 	}
-	return NULL;
+	return &tally->skipped;
 }

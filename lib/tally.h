@@ -9,11 +9,12 @@
 
 /*
  * Counts of one run: read + freed = stored + duplicate + replaced + deleted + expired +
- * waiting + rejected + invalid; each is what became of the event by now.
+ * waiting + rejected + skipped + invalid; each is what became of the event by now.
  */
 struct gs_tally {
 	uint64_t read, stored, duplicate, replaced, deleted, expired, waiting;
 	uint64_t rejected;	/* sum of reasons */
+	uint64_t skipped;	/* over a cap: not judged, unknown still */
 	uint64_t invalid[5];	/* by enum gs_event_fault */
 	uint64_t freed;		/* that waited since an earlier run, judged anew now */
 	uint64_t removed;	/* earlier stored ones that left now */
@@ -21,7 +22,7 @@ struct gs_tally {
 };
 void gs_tally_fini(struct gs_tally *tally);
 void gs_tally_add(struct gs_tally *into, const struct gs_tally *from);
-/* The counter of a fate; NULL for GS_UNKNOWN. */
+/* The counter of a fate. */
 uint64_t *gs_tally_counter(struct gs_tally *tally, enum gs_known known);
 void gs_tally_reason(struct gs_tally *tally, struct gs_str reason, uint64_t num);
 

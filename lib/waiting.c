@@ -126,11 +126,11 @@ free_by(struct gs_intake *intake, const struct gs_event *event)
 /* --- taking in --- */
 
 static bool
-store_event(struct gs_intake *intake, const struct gs_event *event, struct gs_str from,
-    enum gs_known *known, struct gs_err *err)
+store_event(struct gs_intake *intake, const struct gs_event *event,
+    const struct gs_origin *origin, enum gs_known *known, struct gs_err *err)
 {
 	struct gs_store_ops ops = { intake_removed, intake };
-	struct gs_put put = { .from = from, .now_s = intake->now_s, .ops = &ops };
+	struct gs_put put = { .from = origin->from, .now_s = intake->now_s, .ops = &ops };
 
 	put.vanish =
 	    event->kind == GS_KIND_VANISH && gs_policy_is_vanish(intake->policy, event);
@@ -142,7 +142,7 @@ store_event(struct gs_intake *intake, const struct gs_event *event, struct gs_st
 	if (event->kind == GS_KIND_ANNOUNCEMENT)
 		gs_closure_forget(intake->closure, event->pubkey, gs_event_d(event));
 	free_by(intake, event);
-	return true;
+	return *known != GS_KNOWN_STORED || intake_use(intake, event, origin, err);
 }
 
 /* Expired for good: but an expired version still replaces, a request still acts. */
@@ -173,16 +173,28 @@ let_wait(struct gs_intake *intake, const struct gs_event *event, struct gs_err *
 	return ok;
 }
 
+/* Neither judged nor remembered. */
+static bool
+skip(struct gs_intake *intake, const char *reason, enum gs_known *known)
+{
+	intake->answer.reason = reason;
+	*known = GS_UNKNOWN;
+	return true;
+}
+
 /* Judges and does what the policy says. */
 static bool
 take_in(struct gs_intake *intake, const struct gs_event *event,
     const struct gs_origin *origin, enum gs_known *known, struct gs_err *err)
 {
 	struct gs_str none = { "", 0 };
+	const char *over;
 
 	intake->answer.reason = NULL; /* of policy NULL */
 	if (intake->policy == NULL)
-		return store_event(intake, event, origin->from, known, err);
+		return store_event(intake, event, origin, known, err);
+	if ((over = intake_over_cap(intake, origin)) != NULL)
+		return skip(intake, over, known);
 	if (is_spent(event, intake->now_s)) {
 		*known = GS_KNOWN_EXPIRED;
 		return gs_store_judge(intake->txn, event, *known, none, intake->now_s,
@@ -191,7 +203,9 @@ take_in(struct gs_intake *intake, const struct gs_event *event,
 	judge(intake, event);
 	switch (intake->answer.verdict) {
 	case GS_ACCEPT:
-		return store_event(intake, event, origin->from, known, err);
+		if (intake_is_over_repo(intake, event))
+			return skip(intake, "over-repo-cap", known);
+		return store_event(intake, event, origin, known, err);
 	case GS_WAIT:
 		*known = GS_KNOWN_WAITING;
 		return let_wait(intake, event, err);
@@ -339,7 +353,7 @@ gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
 	intake_open_range(intake, txn);
 	if (intake->run == 0 && !gs_store_next_run(txn, &intake->run, err))
 		return false;
-	if (!gs_store_expire(txn, now_s, &ops, err))
+	if (!intake_begin_day(intake, err) || !gs_store_expire(txn, now_s, &ops, err))
 		return false;
 	return intake->policy == NULL || follow_policy(intake, err);
 }
@@ -365,6 +379,7 @@ gs_intake_new(const struct gs_policy *policy)
 
 	intake->policy = policy;
 	intake->decisions = gs_decisions_new();
+	intake->capped = gs_map_new();
 	if (policy != NULL)
 		intake->closure = gs_closure_new(policy);
 	return intake;
@@ -377,6 +392,7 @@ gs_intake_free(struct gs_intake *intake)
 		return;
 	gs_closure_free(intake->closure);
 	gs_decisions_free(intake->decisions);
+	gs_map_free(intake->capped, NULL);
 	gs_answer_fini(&intake->answer);
 	gs_buf_fini(&intake->freed);
 	free(intake->ranges);

@@ -37,9 +37,19 @@ void gs_intake_set_decided(struct gs_intake *intake, gs_decision_fn *fn, void *a
  */
 bool gs_intake_begin(struct gs_intake *intake, struct gs_txn *txn, int64_t now_s,
     struct gs_err *err) GS_MUST;
-/* One verified event; what it frees is judged too.  *known is its own fate. */
+/*
+ * One verified event; what it frees is judged too.  *known is its own fate; GS_UNKNOWN:
+ * it is over a cap of the policy and was not judged; it may come again (the decision
+ * says why, and until when).
+ */
 bool gs_intake_offer(struct gs_intake *intake, const struct gs_event *event,
     const struct gs_origin *origin, enum gs_known *known, struct gs_err *err) GS_MUST;
+/*
+ * Has this relay had its share of the day?  What it brings is not judged until then.
+ * Known once an event of it was refused; any time, from the thread that offers.
+ */
+bool gs_intake_is_capped(const struct gs_intake *intake, struct gs_str from,
+    int64_t *until_s);
 /* Before each commit: keeps waiting and judged within their caps. */
 bool gs_intake_trim(struct gs_intake *intake, struct gs_err *err) GS_MUST;
 /* After it: what was counted since the last one goes to tally, if it was committed. */

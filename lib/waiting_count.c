@@ -107,8 +107,10 @@ note(struct gs_intake *intake, const struct gs_event *event,
 	size_t i;
 
 	if (known == GS_KNOWN_STORED || known == GS_KNOWN_WAITING ||
-	    known == GS_KNOWN_REJECTED)
+	    known == GS_KNOWN_REJECTED || known == GS_UNKNOWN)
 		decision.reason = answer->reason;
+	if (known == GS_UNKNOWN)
+		decision.until_s = intake->capped_until_s;
 	if (known == GS_KNOWN_WAITING) {
 		for (i = 0; i < answer->num_words; i++)
 			words[i] =

@@ -26,6 +26,9 @@ struct gs_intake {
 	uint64_t txn_first;    /* the sequence at which this txn began */
 	struct gs_tally delta; /* since the last commit */
 
+	struct gs_map *capped; /* relays that have reached their cap, until then */
+	int64_t capped_until_s;
+
 	gs_decision_fn *decided; /* NULL: nobody wants to hear */
 	void *arg;
 	struct gs_decisions *decisions; /* since the last commit */
@@ -44,5 +47,16 @@ void intake_count(struct gs_intake *intake, const struct gs_event *event,
 /* It had been settled before. */
 void intake_count_duplicate(struct gs_intake *intake, const struct gs_event *event,
     const struct gs_origin *origin, enum gs_known known);
+
+/* --- waiting_cap.c: caps of a day --- */
+
+bool intake_begin_day(struct gs_intake *intake, struct gs_err *err) GS_MUST;
+/* Why nothing is taken from there now, static; NULL: it is. */
+const char *intake_over_cap(struct gs_intake *intake, const struct gs_origin *origin);
+/* Has every followed repository that it names had its share? */
+bool intake_is_over_repo(struct gs_intake *intake, const struct gs_event *event);
+/* It was stored. */
+bool intake_use(struct gs_intake *intake, const struct gs_event *event,
+    const struct gs_origin *origin, struct gs_err *err) GS_MUST;
 
 #endif
