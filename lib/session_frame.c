@@ -8,6 +8,8 @@
 
 #include "session_private.h"
 
+#define KEPT_BYTES 8192 /* of what an event or a text took; most are smaller */
+
 static bool
 next_close(struct gs_session *session, struct gs_buf *frame)
 {
@@ -86,9 +88,34 @@ next_req(struct gs_session *session, struct gs_buf *frame, struct gs_now now)
 	return true;
 }
 
+static void
+release_buf(struct gs_buf *buf)
+{
+	if (buf->cap > KEPT_BYTES)
+		gs_buf_fini(buf);
+}
+
+/* There are many sessions, and each may see something large once. */
+static void
+release_memory(struct gs_session *session)
+{
+	struct gs_event *event = &session->event;
+
+	release_buf(&session->scratch);
+	if (session->noticed == NULL && session->hold_due_ms < 0)
+		release_buf(&session->notice_raw);
+	if (event->text.cap + event->cap_values * sizeof(*event->values) +
+		event->cap_tags * sizeof(*event->tags) <=
+	    KEPT_BYTES)
+		return;
+	gs_event_fini(event);
+	*event = (struct gs_event)GS_EVENT_INIT;
+}
+
 bool
 gs_session_next_frame(struct gs_session *session, struct gs_buf *frame, struct gs_now now)
 {
+	release_memory(session);
 	if (!session->is_open)
 		return false;
 	gs_reads_settle(session, now);

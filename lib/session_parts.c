@@ -48,7 +48,7 @@ gs_session_clear(struct gs_session *session, struct gs_now now)
 	}
 	gs_live_clear(session->live);
 	gs_history_clear(session->history);
-	gs_reads_clear(&session->reads);
+	gs_reads_clear(session, now);
 }
 
 enum gs_session_way

@@ -61,7 +61,7 @@ struct gs_reads {
 	int64_t read_until_s, last_full_s;
 	int64_t resumed_s; /* what read_until was in an earlier process; -1 */
 	bool was_open;
-	bool is_full_asked; /* with the next connection */
+	bool is_full_asked; /* not by the clock */
 	bool is_following;  /* frames move read_until; valid unless is_stale */
 	bool is_stale;
 };
@@ -191,7 +191,7 @@ void gs_login_time_out(struct gs_session *session);
 /* --- session_reads: what is owed, begun, ended --- */
 
 void gs_reads_add(struct gs_session *session, const struct gs_session_part *part);
-void gs_reads_clear(struct gs_reads *reads);
+void gs_reads_clear(struct gs_session *session, struct gs_now now);
 void gs_reads_fini(struct gs_reads *reads);
 /* To be read since since_s (-1: all), now or when its reading or its wait is over. */
 void gs_reads_owe(struct gs_session *session, size_t i, int64_t since_s,

@@ -32,9 +32,29 @@ gs_reads_add(struct gs_session *session, const struct gs_session_part *part)
 	reads->is_stale = true;
 }
 
-void
-gs_reads_clear(struct gs_reads *reads)
+/* Was it read before, and all of it is to be read once more? */
+static bool
+is_read_anew(const struct gs_read_item *item)
 {
+	return !item->is_history && item->covered_s >= 0 &&
+	    (item->owed_s == -1 || (item->is_reading && item->since_s < 0));
+}
+
+/* A full history that was not ended is due again, of what comes then. */
+void
+gs_reads_clear(struct gs_session *session, struct gs_now now)
+{
+	struct gs_reads *reads = &session->reads;
+
+	for (size_t i = 0; i < reads->num && !session->options.undated; i++) {
+		const struct gs_read_item *item = &reads->items[i];
+
+		if (!is_read_anew(item))
+			continue;
+		reads->full_due_ms = now.mono_ms;
+		if (!item->is_daily && !item->is_daily_owed)
+			reads->is_full_asked = true;
+	}
 	reads->num = reads->num_told = 0;
 	reads->retry_due_ms = -1;
 	reads->is_stale = true;

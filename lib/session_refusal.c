@@ -305,6 +305,10 @@ gs_session_take_notice(struct gs_session *session, const struct gs_message *mess
 	text = (struct gs_str){ session->notice_raw.data, session->notice_raw.len };
 	gs_buf_clear(&session->notice);
 	gs_buf_add_shown(&session->notice, text.ptr, text.len, TEXT_BYTES);
+	if (text.len > TEXT_BYTES) {
+		gs_buf_cut(&session->notice_raw, TEXT_BYTES);
+		text.len = TEXT_BYTES;
+	}
 	session->noticed = NULL;
 	if (session->num_unanswered > 1)
 		hold_requests(session, text, now);

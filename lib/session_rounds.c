@@ -39,8 +39,8 @@ begin_full(struct gs_session *session, bool is_daily, struct gs_now now)
 	struct gs_reads *reads = &session->reads;
 
 	reads->is_full_asked = false;
-	if (!session->options.is_daily_off)
-		reads->full_due_ms = now.mono_ms + (int64_t)FULL_S * MS;
+	reads->full_due_ms =
+	    session->options.is_daily_off ? -1 : now.mono_ms + (int64_t)FULL_S * MS;
 	for (size_t i = 0; i < reads->num; i++)
 		if (reads->items[i].is_history)
 			begin_history(session, i, now);
@@ -83,8 +83,9 @@ is_full_due(const struct gs_session *session, struct gs_now now)
 {
 	const struct gs_reads *reads = &session->reads;
 
-	return reads->is_full_asked ||
-	    (reads->full_due_ms >= 0 && now.mono_ms >= reads->full_due_ms);
+	return reads->num > 0 &&
+	    (reads->is_full_asked ||
+		(reads->full_due_ms >= 0 && now.mono_ms >= reads->full_due_ms));
 }
 
 static int64_t
@@ -191,7 +192,7 @@ gs_reads_tick(struct gs_session *session, struct gs_now now)
 	gs_reads_retry(session, now);
 	poll_filters(session, now);
 	if (is_full_due(session, now))
-		begin_full(session, true, now);
+		begin_full(session, !session->reads.is_full_asked, now);
 	gs_reads_settle(session, now);
 }
 
@@ -203,7 +204,9 @@ gs_reads_deadline_ms(const struct gs_session *session)
 
 	if (session->options.once)
 		return -1;
-	due_ms = gs_retry_earlier(reads->retry_due_ms, reads->full_due_ms);
+	due_ms = reads->retry_due_ms;
+	if (reads->num > 0)
+		due_ms = gs_retry_earlier(due_ms, reads->full_due_ms);
 	if (gs_live_num_in(session->live, GS_LIVE_POLLED) > 0)
 		due_ms = gs_retry_earlier(due_ms, reads->poll_due_ms);
 	return due_ms;
