@@ -79,6 +79,39 @@ test_copies(void **state)
 	gs_recent_free(recent);
 }
 
+/* The same id in other bytes has a place of its own, and leaves as all others do. */
+static void
+test_variants(void **state)
+{
+	struct gs_recent *recent = gs_recent_new(8);
+	uint8_t id[GS_RECENT_ID], other[GS_RECENT_ID];
+
+	(void)state;
+	assert_int_equal(gs_recent_variants(recent, make_id(id, 1)), 0);
+	gs_recent_add(recent, id, GS_STR("a"));
+	gs_recent_add(recent, make_id(other, 257), GS_STR("a"));
+	gs_recent_add(recent, id, GS_STR("b"));
+	gs_recent_add(recent, id, GS_STR("c"));
+	assert_int_equal(gs_recent_variants(recent, id), 3);
+	assert_int_equal(gs_recent_variants(recent, other), 1);
+	assert_true(gs_recent_is_copy(recent, id, GS_STR("a")));
+	assert_true(gs_recent_is_copy(recent, id, GS_STR("c")));
+	assert_false(gs_recent_is_copy(recent, id, GS_STR("d")));
+	for (uint32_t i = 2; i < 8; i++)
+		gs_recent_add(recent, make_id(other, i), GS_STR("a"));
+	assert_int_equal(gs_recent_variants(recent, id), 2);
+	assert_false(gs_recent_is_copy(recent, id, GS_STR("a")));
+	assert_true(gs_recent_is_copy(recent, id, GS_STR("b")));
+	assert_false(gs_recent_has(recent, make_id(other, 257)));
+	for (uint32_t i = 10; i < 12; i++)
+		gs_recent_add(recent, make_id(other, i), GS_STR("a"));
+	assert_false(gs_recent_has(recent, id));
+	for (uint32_t i = 0; i < 5000; i++)
+		gs_recent_add(recent, make_id(id, i % 3), GS_STR("same"));
+	assert_int_equal(gs_recent_count(recent), 8);
+	gs_recent_free(recent);
+}
+
 int
 main(void)
 {
@@ -86,6 +119,7 @@ main(void)
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_last),
 		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_variants),
 	};
 
 	gs_recent_free(NULL);
