@@ -172,7 +172,17 @@ read_option(struct farm *farm, int option)
 static int
 next_wait_ms(const struct farm *farm)
 {
-	return farm->rate.per_s > 0 ? TICK_MS : -1;
+	return farm->rate.per_s > 0 || farm->pace > 0 ? TICK_MS : -1;
+}
+
+static void
+tick(struct farm *farm, int64_t now_ms)
+{
+	farm_rate_tick(farm, now_ms);
+	if (farm->pace > 0 && now_ms >= farm->next_tick_ms) {
+		farm_serve_tick(farm);
+		farm->next_tick_ms = now_ms + TICK_MS;
+	}
 }
 
 static void
@@ -191,7 +201,7 @@ serve_round(struct farm *farm)
 		else
 			farm_wire_ready(what, ready[i].events);
 	}
-	farm_rate_tick(farm, gs_clock_now().mono_ms);
+	tick(farm, gs_clock_now().mono_ms);
 }
 
 int

@@ -15,6 +15,7 @@
 #include "tools/rng.h"
 
 #define FARM_INDEXED "aAqeE" /* tags */
+#define FARM_BOOT "boot"     /* the relay that has all announcements */
 #define FARM_PEOPLE 16	     /* who writes what is made at a rate */
 #define FARM_SUB_BYTES 256   /* of a subscription's id, at most */
 #define FARM_NAME_BYTES 128  /* of a relay's name */
@@ -108,6 +109,7 @@ struct farm_connection {
 	bool is_armed; /* we wait until it takes more */
 	struct gs_buf in, message, out;
 	size_t out_at;
+	int64_t budget; /* events that it may still send in this tick */
 	struct farm_sub *subs;
 	size_t num_subs, cap_subs;
 	STAILQ_HEAD(, farm_answer) answers;
@@ -150,6 +152,8 @@ struct farm {
 	struct draft draft;
 	struct signer people[FARM_PEOPLE];
 	struct farm_rate rate;
+	int64_t next_tick_ms;
+	int64_t pace;	       /* events a connection and tick, 0: any number */
 	struct gs_buf command; /* what came of a control line */
 };
 
@@ -204,7 +208,9 @@ bool farm_http_answer(struct farm_connection *connection, const char *head);
 /* ---- farm_serve.c: NIP-01 */
 
 void farm_serve_message(struct farm_connection *connection);
-/* Puts what waits into the connection's buffer, as much as is good. */
+/* The next tick of a farm that sends slowly. */
+void farm_serve_tick(struct farm *farm);
+/* Puts what waits into the connection's buffer, as much as is good now. */
 void farm_serve_fill(struct farm_connection *connection);
 void farm_serve_live(struct farm *farm, struct farm_event *event);
 void farm_serve_fini(struct farm_connection *connection);

@@ -225,6 +225,15 @@ start_rate(struct farm *farm, const char *args)
 }
 
 static const char *
+set_pace(struct farm *farm, const char *args)
+{
+	if (!gs_num_parse(&farm->pace, args, strlen(args), 1000000))
+		return "EVENTS";
+	farm_serve_tick(farm);
+	return NULL;
+}
+
+static const char *
 load(struct farm *farm, const char *path)
 {
 	static struct gs_err why;
@@ -244,6 +253,8 @@ obey(struct farm *farm, const char *verb, const char *args)
 		return put_event(farm, args, verb[0] == 'e');
 	if (strcmp(verb, "rate") == 0)
 		return start_rate(farm, args);
+	if (strcmp(verb, "pace") == 0)
+		return set_pace(farm, args);
 	if (strcmp(verb, "dump") == 0)
 		return dump(farm, args);
 	if (strcmp(verb, "up") == 0)
@@ -255,7 +266,8 @@ obey(struct farm *farm, const char *verb, const char *args)
 	else if (strcmp(verb, "reset") == 0)
 		each_named(farm, "all", reset, 0);
 	else
-		return "load, event, quiet, rate, dump, up, down, hole, reset or stats";
+		return "load, event, quiet, rate, pace, dump, up, down, hole, reset or "
+		       "stats";
 	return NULL;
 }
 

@@ -132,15 +132,33 @@ send_more(struct farm_connection *connection, struct farm_answer *answer)
 void
 farm_serve_fill(struct farm_connection *connection)
 {
+	const struct farm *farm = connection->farm;
 	struct farm_answer *answer;
 
 	while (connection->out.len < FILL_BYTES &&
+	    (farm->pace == 0 || connection->budget > 0) &&
 	    (answer = STAILQ_FIRST(&connection->answers)) != NULL) {
-		if (send_more(connection, answer))
+		if (send_more(connection, answer)) {
+			connection->budget--;
 			continue;
+		}
 		STAILQ_REMOVE_HEAD(&connection->answers, next);
 		free_answer(answer);
 	}
+}
+
+void
+farm_serve_tick(struct farm *farm)
+{
+	struct farm_connection *connection;
+
+	for (size_t i = 0; i < farm->num_relays; i++)
+		LIST_FOREACH(connection, &farm->relays[i]->connections, next)
+		{
+			connection->budget = farm->pace;
+			if (!STAILQ_EMPTY(&connection->answers))
+				farm_wire_wake(connection);
+		}
 }
 
 /* An event goes out once a REQ, whichever of its filters match. */

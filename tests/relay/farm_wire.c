@@ -249,7 +249,7 @@ write_some(struct farm_connection *connection)
 		if (!send_out(connection, &sent))
 			return false;
 	} while (sent > before && sent < ROUND_BYTES);
-	if (connection->out.len > 0 || !STAILQ_EMPTY(&connection->answers))
+	if (connection->out.len > 0 || sent >= ROUND_BYTES)
 		return true;
 	poll_again(connection, false);
 	return connection->phase != FARM_ENDING;

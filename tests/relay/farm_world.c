@@ -123,7 +123,7 @@ farm_world_set(struct farm *farm, uint32_t *relays, size_t num)
 
 /* Where an event is to be held; while it is found out. */
 struct places {
-	uint32_t relays[MOST_RELAYS];
+	uint32_t relays[MOST_RELAYS + 1]; /* and the one that has all announcements */
 	size_t num;
 };
 
@@ -204,6 +204,9 @@ place(struct farm *farm, const struct gs_event *event)
 	gs_buf_fini(&ref);
 	if (event->kind == GS_KIND_ANNOUNCEMENT)
 		add_listed(farm, &places, event);
+	if (event->kind == GS_KIND_ANNOUNCEMENT)
+		places.relays[places.num++] =
+		    farm_world_relay(farm, FARM_BOOT, strlen(FARM_BOOT))->number;
 	/* A newer announcement also stands where the old one did. */
 	if (event->kind == GS_KIND_ANNOUNCEMENT || event->kind == GS_KIND_STATE)
 		add_set(&places, repo ? repo->on : NULL);
