@@ -19,8 +19,8 @@ wait_for(unsigned times, int64_t most)
 	return wait < most ? wait : most;
 }
 
-static void
-fail(struct dials *dials, int64_t now_ms)
+void
+dials_fail(struct dials *dials, int64_t now_ms)
 {
 	if (dials->failures++ == 0)
 		dials->first_failure_ms = now_ms;
@@ -29,24 +29,24 @@ fail(struct dials *dials, int64_t now_ms)
 	dials->due_ms = now_ms + (dials->is_dead ? DAY : wait_for(dials->failures, HOUR));
 }
 
-static void
-succeed(struct dials *dials)
+void
+dials_succeed(struct dials *dials)
 {
 	dials->failures = 0;
 	dials->is_dead = false;
 }
 
-static void
-drop(struct dials *dials, int64_t now_ms)
+void
+dials_drop(struct dials *dials, int64_t now_ms)
 {
 	if (now_ms - dials->opened_ms >= STAYED) {
-		succeed(dials);
+		dials_succeed(dials);
 		dials->short_drops = 0;
 		dials->due_ms = now_ms;
 	} else if (dials->is_answered) {
 		dials->due_ms = now_ms + wait_for(++dials->short_drops, 300 * SECOND);
 	} else {
-		fail(dials, now_ms);
+		dials_fail(dials, now_ms);
 	}
 }
 
@@ -65,7 +65,7 @@ dials_watch(struct talk *talk, enum talk_deed deed, void *arg)
 		break;
 	case TALK_FAILS:
 	case TALK_HANGS_UP:
-		fail(dials, talk->now_ms);
+		dials_fail(dials, talk->now_ms);
 		break;
 	case TALK_OPENS:
 		dials->opened_ms = talk->now_ms;
@@ -73,10 +73,10 @@ dials_watch(struct talk *talk, enum talk_deed deed, void *arg)
 		break;
 	case TALK_IS_ANSWERED:
 		dials->is_answered = true;
-		succeed(dials);
+		dials_succeed(dials);
 		break;
 	case TALK_IS_DROPPED:
-		drop(dials, talk->now_ms);
+		dials_drop(dials, talk->now_ms);
 		break;
 	}
 }

@@ -15,6 +15,11 @@ struct dials {
 	unsigned num, num_dead; /* dials; those while it was dead */
 };
 
+/* What became of a dial, for those who tell it themselves. */
+void dials_fail(struct dials *dials, int64_t now_ms);
+void dials_succeed(struct dials *dials); /* its first EOSE */
+void dials_drop(struct dials *dials, int64_t now_ms);
+
 /* arg is a struct dials, all 0 in the beginning. */
 talk_watch_fn dials_watch;
 

@@ -17,6 +17,7 @@ mimic_new(const struct mimic_ways *ways, const struct pool *pool, struct rng rng
 
 	mimic->ways = *ways;
 	mimic->pool = pool;
+	mimic->url = MIMIC_URL;
 	mimic->rng = rng;
 	mimic->names = gs_map_new();
 	mimic->rated_ms = -1;
@@ -31,6 +32,20 @@ mimic_free(struct mimic *mimic)
 	free(mimic->stored);
 	free(mimic->heap);
 	free(mimic);
+}
+
+void
+mimic_set_url(struct mimic *mimic, const char *url)
+{
+	mimic->url = url;
+}
+
+void
+mimic_forget_client(struct mimic *mimic)
+{
+	gs_map_free(mimic->names, NULL);
+	mimic->names = gs_map_new();
+	mimic->rated_ms = -1;
 }
 
 static int

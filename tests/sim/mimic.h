@@ -46,8 +46,8 @@ enum mimic_door {
 	MIMIC_NEVER_ASKS, /* refuses, and gives no challenge */
 };
 
-#define MIMIC_URL "wss://relay.example"
-#define MIMIC_EPOCH_S 1767200000 /* wall time at 0 ms */
+#define MIMIC_URL "wss://relay.example" /* unless mimic_set_url says another */
+#define MIMIC_EPOCH_S 1767200000	/* wall time at 0 ms */
 
 struct mimic_ways {
 	enum mimic_door door;
@@ -88,6 +88,9 @@ struct mimic;
 struct mimic *mimic_new(const struct mimic_ways *ways, const struct pool *pool,
     struct rng rng);
 void mimic_free(struct mimic *mimic);
+void mimic_set_url(struct mimic *mimic, const char *url); /* borrowed */
+/* Not connected: who comes next is another client, which knows nothing of this one. */
+void mimic_forget_client(struct mimic *mimic);
 
 /* Stores events; borrowed.  They need not come in order. */
 void mimic_store(struct mimic *mimic, const struct pool_event *event);

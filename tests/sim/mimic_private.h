@@ -24,6 +24,7 @@ struct mimic_sub {
 struct mimic {
 	struct mimic_ways ways;
 	const struct pool *pool;
+	const char *url;
 	struct rng rng;
 	const struct pool_event **stored;
 	size_t num_stored, cap_stored;

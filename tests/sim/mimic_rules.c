@@ -182,7 +182,7 @@ take_auth(struct mimic *mimic, const struct asked *asked, const char *text, size
 	if (mimic->client != MIMIC_ASKED ||
 	    strcmp(auth->challenge, mimic->challenge) != 0)
 		mimic_complain(mimic, "AUTH without a challenge", text, len);
-	if (auth->kind != AUTH_KIND || strcmp(auth->relay, MIMIC_URL) != 0 ||
+	if (auth->kind != AUTH_KIND || strcmp(auth->relay, mimic->url) != 0 ||
 	    late_s < 0 || late_s > AUTH_LATE_S)
 		mimic_complain(mimic, "an AUTH that no relay accepts", text, len);
 	mimic->client = mimic->ways.knows_client ? MIMIC_KNOWN : MIMIC_UNWANTED;
