@@ -1,6 +1,7 @@
 /* What all commands share: options, messages to people, lines on stdout, exit codes. */
 #include "cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -21,8 +22,8 @@
 #define PROGRESS_MS 200
 #define CLEAR_LINE "\r\033[K"
 #define LONG_ONLY 256 /* getopt values of options without a letter begin here */
-#define LIST_BYTES ((size_t)16 << 20) /* of a --follow file */
-#define SHOWN_BAD 20		      /* lines: more of them say nothing new */
+#define SIZE_CHARS 32 /* more digits than a size has */
+#define SHOWN_BAD 20  /* lines: more of them say nothing new */
 
 static const struct cli_option common[] = {
 	{ "help", 'h', NULL, "show this and exit" },
@@ -316,6 +317,21 @@ cli_duration_s(const struct cli *cli, const char *option, const char *value,
 }
 
 int64_t
+cli_size(const struct cli *cli, const char *option, const char *value)
+{
+	char lower[SIZE_CHARS] = "";
+	struct gs_err err;
+	int64_t size;
+	size_t i;
+
+	for (i = 0; value[i] != '\0' && i + 1 < sizeof(lower); i++)
+		lower[i] = (char)tolower((unsigned char)value[i]);
+	if (!gs_num_parse_bytes(&size, lower, &err))
+		cli_bad_value(cli, option, value, &err);
+	return size;
+}
+
+int64_t
 cli_time_s(const struct cli *cli, const char *option, const char *value)
 {
 	struct gs_err err;
@@ -324,50 +340,6 @@ cli_time_s(const struct cli *cli, const char *option, const char *value)
 	if (!gs_num_parse_time_s(&time_s, value, gs_clock_now().wall_s, &err))
 		cli_bad_value(cli, option, value, &err);
 	return time_s;
-}
-
-void
-cli_add_service(const struct cli *cli, struct gs_policy *policy, const char *value)
-{
-	struct gs_err err;
-
-	if (!gs_policy_add_service(policy, gs_str_of(value), &err))
-		cli_bad_value(cli, "service", value, &err);
-}
-
-void
-cli_add_own_url(const struct cli *cli, struct gs_policy *policy, const char *value)
-{
-	struct gs_err err;
-
-	if (!gs_policy_add_own_url(policy, gs_str_of(value), &err))
-		cli_bad_value(cli, "own-url", value, &err);
-}
-
-/* A newline behind a file's text: a file that holds the word "all" is a list still. */
-void
-cli_set_follow(const struct cli *cli, struct gs_policy *policy, const char *value)
-{
-	bool is_word = strcmp(value, "listed") == 0 || strcmp(value, "all") == 0;
-	struct gs_buf text = GS_BUF_INIT;
-	struct gs_err err;
-	bool ok = true;
-
-	if (is_word)
-		gs_buf_add_str(&text, value);
-	else if ((ok = gs_file_read(&text, value, LIST_BYTES, &err)))
-		gs_buf_add_char(&text, '\n');
-	if (ok) {
-		ok = gs_policy_set_list(policy, (struct gs_str){ text.data, text.len },
-		    &err);
-		if (!ok)
-			gs_fail_in(&err, "%s", value);
-	}
-	gs_buf_fini(&text);
-	if (ok)
-		return;
-	cli_complain(cli, "--follow: %s", err.text);
-	exit((int)err.code);
 }
 
 void

@@ -48,11 +48,21 @@ int64_t cli_count(const struct cli *cli, const char *option, const char *value,
     int64_t min, int64_t max);
 int64_t cli_duration_s(const struct cli *cli, const char *option, const char *value,
     int64_t min_s, int64_t max_s);
+/* "4096", "64k", "20M", "2G" in bytes. */
+int64_t cli_size(const struct cli *cli, const char *option, const char *value);
 int64_t cli_time_s(const struct cli *cli, const char *option, const char *value);
 void cli_add_service(const struct cli *cli, struct gs_policy *policy, const char *value);
 void cli_add_own_url(const struct cli *cli, struct gs_policy *policy, const char *value);
 /* --follow: "listed", "all" or a file. */
 void cli_set_follow(const struct cli *cli, struct gs_policy *policy, const char *value);
+/* --deny: a file. */
+void cli_add_deny(const struct cli *cli, struct gs_policy *policy, const char *value);
+/*
+ * Any option of the policy by its name: those above, and max-store, max-events-relay,
+ * max-bytes-relay, max-events-repo.  False: it is none of them.
+ */
+bool cli_set_policy(const struct cli *cli, struct gs_policy *policy, const char *option,
+    const char *value);
 
 /* "NAME: text" on stderr.  cli_say: unless -q.  cli_tell: only with -v. */
 void cli_complain(const struct cli *cli, const char *fmt, ...)

@@ -67,6 +67,9 @@ cli_survey_set(struct cli_survey *survey, int option, const char *value)
 	case CLI_SURVEY_FOLLOW:
 		cli_set_follow(survey->cli, &survey->policy, value);
 		break;
+	case CLI_SURVEY_DENY:
+		cli_add_deny(survey->cli, &survey->policy, value);
+		break;
 	case CLI_SURVEY_OWN_URL:
 		cli_add_own_url(survey->cli, &survey->policy, value);
 		break;

@@ -10,6 +10,7 @@ enum {
 	CLI_SURVEY_SERVICE,
 	CLI_SURVEY_BOOTSTRAP,
 	CLI_SURVEY_FOLLOW,
+	CLI_SURVEY_DENY,
 	CLI_SURVEY_OWN_URL,
 	CLI_SURVEY_ALLOW_PRIVATE,
 	CLI_SURVEY_MAX_RELAYS,
@@ -25,6 +26,8 @@ enum {
 	{ "bootstrap", 0, "URL", "a relay to ask in any case; may be repeated" }, \
 	{ "follow", 0, "RULE", \
 	    "listed (the default), all, or a FILE of refs and keys" }, \
+	{ "deny", 0, "FILE", \
+	    "never follow these events, keys and repositories; may be repeated" }, \
 	{ "own-url", 0, "URL", "another URL of our own relay; may be repeated" }, \
 	{ "allow-private", 0, NULL, "keep relays at private addresses" }, \
 	{ "max-relays", 0, "N", "relays in all, fairly shared among authors" }, \

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli_decisions.h"
+#include "cli_store.h"
 #include "clock.h"
 #include "figures.h"
 #include "ingest.h"
@@ -15,12 +16,28 @@
 
 /* --- import --- */
 
-enum { I_DB, I_SERVICE, I_FOLLOW, I_OWN_URL, I_NOW, I_MAP_SIZE, I_WORKERS };
+enum {
+	I_DB,
+	I_SERVICE,
+	I_FOLLOW,
+	I_OWN_URL,
+	I_DENY,
+	I_MAX_STORE,
+	I_MAX_EVENTS_REPO,
+	I_DECISIONS,
+	I_NOW,
+	I_MAP_SIZE,
+	I_WORKERS
+};
 static const struct cli_option import_options[] = {
 	{ "db", 0, "DIR", "the store; made if it is missing" },
 	{ "service", 0, "DOMAIN", "keep what belongs to repositories that list it" },
 	{ "follow", 0, "RULE", "keep what belongs to these: listed, all, or a FILE" },
 	{ "own-url", 0, "URL", "another URL of our own relay" },
+	{ "deny", 0, "FILE", "never keep these events, keys and repositories" },
+	{ "max-store", 0, "SIZE", "take nothing in when the store is so large" },
+	{ "max-events-repo", 0, "N", "of one repository, newly stored a day" },
+	{ "decisions", 0, "FILE", "append what became of each event, a JSON line each" },
 	{ "now", 0, "TIME", "judge expiry at this time" },
 	{ "map-size", 0, "BYTES",
 	    "first size of the map, such as 64m; it grows by itself" },
@@ -32,7 +49,10 @@ struct import {
 	struct cli cli;
 	const char *dir, *file;
 	struct gs_policy policy;
-	bool has_follow, has_own_url;
+	bool has_follow;
+	const char *needs_policy; /* an option that means nothing without one */
+	const char *decisions_file;
+	struct cli_decisions decisions;
 	struct gs_store_options store;
 	struct gs_ingest_options ingest;
 	struct cli_bad bad;
@@ -42,29 +62,27 @@ static void
 set_import_option(struct import *import, int option, const char *value)
 {
 	struct cli *cli = &import->cli;
-	struct gs_err err;
+	const char *name = import_options[option].name;
 
+	if (cli_set_policy(cli, &import->policy, name, value)) {
+		if (option == I_FOLLOW)
+			import->has_follow = true;
+		else if (option != I_SERVICE)
+			import->needs_policy = name;
+		return;
+	}
 	switch (option) {
 	case I_DB:
 		import->dir = value;
 		break;
-	case I_SERVICE:
-		cli_add_service(cli, &import->policy, value);
-		break;
-	case I_FOLLOW:
-		cli_set_follow(cli, &import->policy, value);
-		import->has_follow = true;
-		break;
-	case I_OWN_URL:
-		cli_add_own_url(cli, &import->policy, value);
-		import->has_own_url = true;
+	case I_DECISIONS:
+		import->decisions_file = value;
 		break;
 	case I_NOW:
 		import->ingest.now_s = cli_time_s(cli, "now", value);
 		break;
 	case I_MAP_SIZE:
-		if (!gs_num_parse_bytes(&import->store.map_bytes, value, &err))
-			cli_bad_value(cli, "map-size", value, &err);
+		import->store.map_bytes = cli_size(cli, name, value);
 		break;
 	case I_WORKERS:
 		import->ingest.workers =
@@ -92,8 +110,8 @@ read_import_options(struct import *import)
 		cli_usage(cli, "--follow listed needs --service");
 	if (import->policy.num_services > 0 || import->has_follow)
 		import->ingest.policy = &import->policy;
-	else if (import->has_own_url)
-		cli_usage(cli, "--own-url needs --service or --follow");
+	else if (import->needs_policy != NULL)
+		cli_usage(cli, "--%s needs --service or --follow", import->needs_policy);
 }
 
 static void
@@ -105,10 +123,19 @@ show_bad(uint64_t number, enum gs_event_fault fault, const char *why, void *arg)
 }
 
 static void
+write_decision(const struct gs_decision *decision, void *arg)
+{
+	struct import *import = arg;
+
+	cli_decisions_write(decision, &import->decisions);
+}
+
+static void
 show_committed(const struct gs_tally *tally, void *arg)
 {
 	struct import *import = arg;
 
+	(void)cli_decisions_flush(&import->decisions);
 	if (import->cli.loud > 0)
 		cli_tell(&import->cli, "committed: %" PRIu64 " read, %" PRIu64 " stored",
 		    tally->read, tally->stored);
@@ -139,6 +166,11 @@ end_import(struct import *import, struct gs_ingest *ingest, enum gs_feed feed,
 	int code = gs_figures_invalid(&tally) > 0 ? GS_EDATA : GS_OK;
 
 	cli_bad_end(&import->bad);
+	if (tally.skipped > 0) {
+		cli_complain(cli, "%" PRIu64 " events are over a cap, left for later",
+		    tally.skipped);
+		code = GS_EINCOMPLETE;
+	}
 	if (feed == GS_FEED_FAILED) {
 		cli_complain(cli, "%s: %s", import->file, read_err->text);
 		code = (int)read_err->code;
@@ -182,6 +214,19 @@ out:
 }
 
 static int
+import_into(struct import *import, struct gs_store *store, int fd)
+{
+	int code =
+	    cli_decisions_open(&import->decisions, &import->cli, import->decisions_file);
+
+	if (code != GS_OK)
+		return code;
+	if (import->decisions_file != NULL)
+		import->ingest.decided = write_decision;
+	return cli_decisions_close(&import->decisions, import_stream(import, store, fd));
+}
+
+static int
 import_file(struct import *import)
 {
 	struct gs_err err;
@@ -192,8 +237,8 @@ import_file(struct import *import)
 	if (fd < 0)
 		return cli_fail(&import->cli, &err);
 	store = gs_store_open(import->dir, &import->store, &err);
-	code = store != NULL ? import_stream(import, store, fd)
-			     : cli_fail(&import->cli, &err);
+	code =
+	    store != NULL ? import_into(import, store, fd) : cli_fail(&import->cli, &err);
 	gs_store_close(store);
 	if (fd != STDIN_FILENO)
 		(void)close(fd);
@@ -366,57 +411,6 @@ struct stat_run {
 	bool json, check;
 };
 
-static void
-complain_fault(const char *text, void *arg)
-{
-	cli_complain(arg, "%s", text);
-}
-
-static int
-check_store(struct stat_run *run, struct gs_store *store, uint64_t num_events)
-{
-	struct gs_buf text = GS_BUF_INIT;
-	uint64_t faults = 0;
-	struct gs_err err;
-
-	if (!gs_store_check(store, complain_fault, &run->cli, &faults, &err))
-		return cli_fail(&run->cli, &err);
-	if (run->json)
-		gs_buf_printf(&text, "{\"checked\":%" PRIu64 ",\"faults\":%" PRIu64 "}",
-		    num_events, faults);
-	else if (faults == 0)
-		gs_buf_printf(&text, "ok: %" PRIu64 " events checked", num_events);
-	else
-		gs_buf_printf(&text,
-		    "damaged: %" PRIu64 " events checked, %" PRIu64 " faults", num_events,
-		    faults);
-	(void)cli_line(&run->cli, text.data, text.len);
-	gs_buf_fini(&text);
-	return faults == 0 ? GS_OK : GS_EDATA;
-}
-
-static int
-show_store(struct stat_run *run, struct gs_store *store)
-{
-	struct gs_buf text = GS_BUF_INIT;
-	struct gs_store_stat stat;
-	struct gs_err err;
-	int code = GS_OK;
-
-	if (!gs_store_stat(store, &stat, &err))
-		return cli_fail(&run->cli, &err);
-	if (run->check) {
-		code = check_store(run, store, stat.events);
-	} else {
-		(run->json ? gs_figures_write_stat_json : gs_figures_write_stat)(&text,
-		    &stat);
-		(void)cli_line(&run->cli, text.data, text.len);
-	}
-	gs_store_stat_fini(&stat);
-	gs_buf_fini(&text);
-	return code;
-}
-
 static int
 run_stat(int argc, char **argv)
 {
@@ -439,7 +433,8 @@ run_stat(int argc, char **argv)
 	}
 	store = open_to_read(&run.cli, run.dir, &code);
 	if (store != NULL)
-		code = show_store(&run, store);
+		code = run.check ? cli_store_check(&run.cli, store, run.json)
+				 : cli_store_show(&run.cli, store, run.json);
 	gs_store_close(store);
 	return cli_end(&run.cli, code, GS_OK);
 }

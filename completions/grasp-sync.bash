@@ -5,13 +5,16 @@ _grasp_sync_options() {
 	case $1 in
 	grasp-sync-store)
 		case $2 in
-		import) echo --db= --service= --follow= --own-url= --now= --map-size= --workers= ;;
+		import)
+			echo --db= --service= --follow= --own-url= --deny= --max-store= \
+				--max-events-repo= --decisions= --now= --map-size= --workers=
+			;;
 		export) echo --db= --filter= --since= --until= --now= ;;
 		stat) echo --db= --json --check ;;
 		esac
 		;;
 	grasp-sync-init)
-		echo --db= --events= --relay= --service= --bootstrap= --follow= -o= --output= --explain \
+		echo --db= --events= --relay= --service= --bootstrap= --follow= --deny= -o= --output= --explain \
 			--now= --own-url= --allow-private --max-relays= --max-relays-repo= \
 			--max-relays-author= --max-roots=
 		;;
@@ -25,7 +28,7 @@ _grasp_sync_options() {
 			--max-backoff=
 		;;
 	grasp-sync-watch)
-		echo --db= --relay= --service= --bootstrap= --follow= --own-url= --allow-private --state= \
+		echo --db= --relay= --service= --bootstrap= --follow= --deny= --own-url= --allow-private --state= \
 			--window= --once --max-relays= --max-relays-repo= --max-relays-author= \
 			--max-roots=
 		;;
@@ -54,7 +57,7 @@ _grasp_sync_values() {
 	--window) compgen -W '5s 30s 1m' -- "$cur" ;;
 	--since) compgen -W '15m 24h 7d' -- "$cur" ;;
 	--relay) compgen -W "$(_grasp_sync_relays "$@")" -- "$cur" ;;
-	--events | --output | --filters | --report | --auth-key-file | --ca-file | --state | --batch | -o) compgen -f -- "$cur" ;;
+	--events | --output | --filters | --report | --auth-key-file | --ca-file | --state | --batch | --deny | --decisions | -o) compgen -f -- "$cur" ;;
 	esac
 }
 
