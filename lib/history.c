@@ -112,7 +112,7 @@ gs_history_add(struct gs_history *history, struct gs_filter *filter)
 	item->filter = *filter;
 	*filter = (struct gs_filter)GS_FILTER_INIT;
 	reset_report(&item->report);
-	history->items = gs_mem_more(history->items, history->num, &history->cap,
+	history->items = gs_mem_more_tight(history->items, history->num, &history->cap,
 	    sizeof(struct gs_history_item *));
 	history->items[history->num++] = item;
 }

@@ -87,7 +87,7 @@ gs_live_add(struct gs_live *live, const struct gs_filter *filter)
 	enum gs_live_state state = filter != NULL ? GS_LIVE_WANTED : GS_LIVE_PAST;
 
 	live->items =
-	    gs_mem_more(live->items, live->num, &live->cap, sizeof(*live->items));
+	    gs_mem_more_tight(live->items, live->num, &live->cap, sizeof(*live->items));
 	live->items[live->num++] = (struct item){ .filter = filter,
 		.state = (uint8_t)state,
 		.gap_s = -1,

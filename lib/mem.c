@@ -71,3 +71,12 @@ gs_mem_more(void *ptr, size_t num, size_t *cap, size_t size)
 	*cap = *cap ? *cap * 2 : FIRST_CAP;
 	return gs_mem_resize(ptr, *cap, size);
 }
+
+void *
+gs_mem_more_tight(void *ptr, size_t num, size_t *cap, size_t size)
+{
+	if (num < *cap)
+		return ptr;
+	*cap += *cap / 4 + FIRST_CAP;
+	return gs_mem_resize(ptr, *cap, size);
+}

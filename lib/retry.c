@@ -14,7 +14,7 @@ gs_retry_fail(struct gs_retry *retry, const struct gs_retry_waits *waits, int64_
 		wait_ms = waits->cap_ms;
 	if (retry->failures < UINT32_MAX)
 		retry->failures++;
-	retry->wait_ms = wait_ms;
+	retry->wait_ms = (uint32_t)wait_ms;
 	retry->due_ms = now_ms + wait_ms;
 }
 

@@ -7,7 +7,7 @@
 
 struct gs_retry {
 	uint32_t failures; /* in a row */
-	int64_t wait_ms;   /* the last one */
+	uint32_t wait_ms;  /* the last one */
 	int64_t due_ms;	   /* -1: not waiting */
 };
 
@@ -16,7 +16,7 @@ struct gs_retry {
 		0, 0, -1 \
 	}
 
-/* The first wait, the longest, and what caps them all (-1: nothing does). */
+/* The first wait, the longest (a month at most), what caps them all (-1: nothing does). */
 struct gs_retry_waits {
 	int64_t first_ms, longest_ms, cap_ms;
 };

@@ -26,8 +26,8 @@ gs_reads_add(struct gs_session *session, const struct gs_session_part *part)
 
 	if (is_resumed && !reads->was_open)
 		item.owed_s = GS_OWES_NOTHING;
-	reads->items =
-	    gs_mem_more(reads->items, reads->num, &reads->cap, sizeof(*reads->items));
+	reads->items = gs_mem_more_tight(reads->items, reads->num, &reads->cap,
+	    sizeof(*reads->items));
 	reads->items[reads->num++] = item;
 	reads->is_stale = true;
 }

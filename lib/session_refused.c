@@ -55,8 +55,8 @@ take_restored(struct gs_session *session, const struct gs_filter *filter,
 	return false;
 }
 
-static int64_t
-wait_of(const struct gs_session *session, const struct gs_session_refused *refused,
+static struct gs_retry
+retry_of(const struct gs_session *session, const struct gs_session_refused *refused,
     struct gs_now now)
 {
 	int64_t cap_ms = session->options.max_backoff_ms;
@@ -64,7 +64,10 @@ wait_of(const struct gs_session *session, const struct gs_session_refused *refus
 
 	if (refused->due_s > now.wall_s)
 		wait_ms = gs_least(refused->due_s - now.wall_s, LONGEST_WAIT_S) * MS;
-	return cap_ms >= 0 && wait_ms > cap_ms ? cap_ms : wait_ms;
+	if (cap_ms >= 0)
+		wait_ms = gs_least(wait_ms, cap_ms);
+	return (struct gs_retry){ refused->failures, (uint32_t)wait_ms,
+		now.mono_ms + wait_ms };
 }
 
 /* What is read once is asked for: its owner waits for its end. */
@@ -77,9 +80,7 @@ gs_refused_apply(struct gs_session *session, size_t i, struct gs_now now)
 	if (session->reads.items[i].is_history ||
 	    !take_restored(session, gs_history_filter(session->history, i), &refused))
 		return;
-	retry.failures = refused.failures;
-	retry.wait_ms = wait_of(session, &refused, now);
-	retry.due_ms = now.mono_ms + retry.wait_ms;
+	retry = retry_of(session, &refused, now);
 	gs_reads_refuse(session, i, &retry);
 	gs_live_refuse(session->live, i, &retry);
 }
