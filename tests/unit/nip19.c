@@ -1,4 +1,4 @@
-/* npub and nsec names: the examples of NIP-19, both cases, and every way to be wrong. */
+/* npub, nsec, note and nevent names: the examples of NIP-19, both cases, and every way to be wrong. */
 #include "nip19.h"
 
 #include <setjmp.h>
@@ -111,6 +111,69 @@ test_reads_a_secret_as_nothing_else(void **state)
 	assert_false(gs_nip19_parse_nsec(key, gs_str_of("")));
 }
 
+static void
+test_reads_events(void **state)
+{
+	static const char note[] =
+	    "note10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qnx3"
+	    "ujq";
+	/* with the id alone; with a relay before it, an author and a kind behind it */
+	static const char *const names[] = {
+		"nevent1qqs8ul5ug253hlh3n75jne0a5xmjur4urfxpzst88cnegg6ds6ka7"
+		"nspqaj0w",
+		"nevent1qy8hwumn8ghj7u3wv4uxzmtsd3jsqgr706wy92gmlmcel2ffuh76r"
+		"dewp67p5nq3g9nnufu5ydxcdtwlfcpzqyg3zyg3zyg3zyg3zyg3zyg3zyg3z"
+		"yg3zyg3zyg3zyg3zyg3zyg3qvzqqqqx2560ek7v"
+	};
+	uint8_t id[32];
+	char digits[64];
+	size_t i;
+
+	(void)state;
+	assert_true(gs_nip19_parse_note(id, gs_str_of(note)));
+	(void)gs_hex_write(digits, id, sizeof(id));
+	assert_memory_equal(digits, example_hex, sizeof(digits));
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		memset(id, 0, sizeof(id));
+		assert_true(gs_nip19_parse_nevent(id, gs_str_of(names[i])));
+		(void)gs_hex_write(digits, id, sizeof(id));
+		assert_memory_equal(digits, example_hex, sizeof(digits));
+		assert_false(gs_nip19_parse_note(id, gs_str_of(names[i])));
+		assert_false(gs_nip19_parse_npub(id, gs_str_of(names[i])));
+	}
+	assert_false(gs_nip19_parse_nevent(id, gs_str_of(note)));
+}
+
+static void
+test_refuses_broken_events(void **state)
+{
+	/* empty, a short id, a type alone, a cut value, no id, a profile, a cut id */
+	static const char *const names[] = { "", "nevent1", "nevent1c3esv7",
+		"nevent1qq0hul5ug253hlh3n75jne0a5xmjur4urfxpzst88cnegg6ds6ka7"
+		"g03gg7",
+		"nevent1qqs8ul5ug253hlh3n75jne0a5xmjur4urfxpzst88cnegg6ds6ka7"
+		"nspqaj00p",
+		"nevent1qqs8ul5ug253hlh3n75jne0a5xmjur4urfxpzst88cnegg6ds6ka7"
+		"nspq4skycc9ewk50",
+		"nevent1qgs8ul5ug253hlh3n75jne0a5xmjur4urfxpzst88cnegg6ds6ka7"
+		"nsfkm9ty",
+		"nprofile1qqs8ul5ug253hlh3n75jne0a5xmjur4urfxpzst88cnegg6ds6k"
+		"a7nsz6vqwn",
+		"nevent1qqshul5ug253hlh3n75jne0a5xmjur4urfxpzst88cnegg6ds6ka7"
+		"nsj8m4rq" };
+	char text[6000];
+	uint8_t id[32];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_false(gs_nip19_parse_nevent(id, gs_str_of(names[i])));
+	memset(text, 'q', sizeof(text));
+	memcpy(text, "nevent1", 7);
+	assert_false(gs_nip19_parse_nevent(id, (struct gs_str){ text, sizeof(text) }));
+	assert_false(gs_nip19_parse_nevent(id, (struct gs_str){ text, 5000 }));
+}
+
 int
 main(void)
 {
@@ -120,6 +183,8 @@ main(void)
 		cmocka_unit_test(test_refuses_every_changed_byte),
 		cmocka_unit_test(test_refuses_other_names),
 		cmocka_unit_test(test_reads_a_secret_as_nothing_else),
+		cmocka_unit_test(test_reads_events),
+		cmocka_unit_test(test_refuses_broken_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

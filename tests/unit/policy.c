@@ -1,6 +1,8 @@
 /* Whom we follow, which names are ours, and the fingerprint of all that. */
 #include "policy_draft.h"
 
+#include "hex.h"
+
 /* --- following --- */
 
 struct listing {
@@ -191,6 +193,102 @@ requests_to_vanish_name_us(void **state)
 	gs_policy_fini(&policy);
 }
 
+/* --- what is denied --- */
+
+#define NOTE "note10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qnx3ujq"
+#define NPUB "npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg"
+#define NAMED "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
+
+static void
+read_key(uint8_t key[static 32], const char *digits)
+{
+	assert_true(gs_hex_parse(key, 32, digits, 64));
+}
+
+static void
+ids_authors_and_repos_are_denied(void **state)
+{
+	struct gs_policy policy;
+	uint8_t id[32], key[32], named[32];
+
+	(void)state;
+	read_key(id, ID_1);
+	read_key(key, KEY_B);
+	read_key(named, NAMED);
+	gs_policy_init(&policy);
+	assert_false(gs_policy_denies_id(&policy, id));
+	assert_true(gs_policy_add_deny(&policy, GS_STR("# nobody\n\n"), NULL));
+	assert_null(policy.denied);
+	assert_true(gs_policy_add_deny(&policy,
+	    GS_STR("# these\n id:" ID_1 "\r\n\n" KEY_B "\n"), NULL));
+	assert_true(gs_policy_add_deny(&policy, GS_STR(REPO_A), NULL));
+	assert_true(gs_policy_denies_id(&policy, id));
+	assert_false(gs_policy_denies_author(&policy, id)); /* an id is no key */
+	assert_true(gs_policy_denies_author(&policy, key));
+	assert_false(gs_policy_denies_id(&policy, key));
+	assert_true(gs_policy_denies_repo(&policy, GS_STR(REPO_A)));
+	assert_true(gs_policy_denies_repo(&policy, GS_STR(REPO_B))); /* its author */
+	assert_false(gs_policy_denies_repo(&policy, GS_STR(REPO_A "x")));
+	assert_false(gs_policy_denies_repo(&policy, GS_STR("no ref")));
+	assert_true(gs_policy_add_deny(&policy, GS_STR(NOTE), NULL));
+	assert_true(gs_policy_denies_id(&policy, named));
+	assert_false(gs_policy_denies_author(&policy, named));
+	assert_true(gs_policy_add_deny(&policy, GS_STR(NPUB), NULL));
+	assert_true(gs_policy_denies_author(&policy, named));
+	gs_policy_fini(&policy);
+}
+
+static void
+a_wrong_deny_list_adds_nothing(void **state)
+{
+	static const char *const texts[] = { ID_1 "\nid:" ID_1 "x", "id:", "id:1",
+		"nsec1", "30617:x:y", "30618:" KEY_A ":d", "a b", "listed" };
+	struct gs_policy policy;
+	struct gs_err err;
+	size_t i;
+
+	(void)state;
+	gs_policy_init(&policy);
+	for (i = 0; i < LENGTH(texts); i++) {
+		assert_false(gs_policy_add_deny(&policy, gs_str_of(texts[i]), &err));
+		assert_int_equal(err.code, GS_EDATA);
+		assert_non_null(strstr(err.text,
+		    i == 0 ? "line 2: not " : "line 1: not "));
+		assert_null(policy.denied);
+	}
+	gs_policy_fini(&policy);
+}
+
+static void
+denied_announcements_are_not_followed(void **state)
+{
+	static const char *const lists[] = { REPO_A, KEY_A,
+		"id:0000000000000000000000000000000000000000000000000000000000000000" };
+	const char *const tags[MAX_TAGS] = { "d repo", OUR_CLONE, OUR_RELAY };
+	static const char *const rules[] = { "listed", "all", KEY_A };
+	struct draft draft;
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < LENGTH(lists); i++)
+		for (j = 0; j < LENGTH(rules); j++) {
+			const struct gs_event *event = make_event(&draft, 30617, tags);
+			struct gs_policy policy;
+
+			gs_policy_init(&policy);
+			assert_true(gs_policy_add_service(&policy, GS_STR(US), NULL));
+			assert_true(gs_policy_set_list(&policy, gs_str_of(rules[j]),
+			    NULL));
+			assert_int_equal(gs_policy_follow(&policy, event), GS_FOLLOWED);
+			assert_true(gs_policy_add_deny(&policy, gs_str_of(lists[i]),
+			    NULL));
+			assert_int_equal(gs_policy_follow(&policy, event),
+			    GS_FOLLOW_DENIED);
+			gs_policy_fini(&policy);
+		}
+	assert_string_equal(gs_follow_name(GS_FOLLOW_DENIED), "denied");
+}
+
 /* --- fingerprint --- */
 
 /* Services, own URLs and list lines, each NULL-ended. */
@@ -198,6 +296,8 @@ struct recipe {
 	const char *services[3];
 	const char *own[3];
 	const char *list;
+	const char *deny; /* or NULL */
+	struct gs_policy_caps caps;
 };
 
 static void
@@ -214,6 +314,9 @@ fingerprint(const struct recipe *recipe, uint8_t out[static 32])
 		assert_true(gs_policy_add_own_url(&policy, gs_str_of(recipe->own[i]),
 		    NULL));
 	assert_true(gs_policy_set_list(&policy, gs_str_of(recipe->list), NULL));
+	if (recipe->deny != NULL)
+		assert_true(gs_policy_add_deny(&policy, gs_str_of(recipe->deny), NULL));
+	policy.caps = recipe->caps;
 	gs_policy_fingerprint(&policy, out);
 	gs_policy_fini(&policy);
 }
@@ -223,21 +326,29 @@ a_fingerprint_covers_all_but_the_order(void **state)
 {
 	static const struct recipe same[] = {
 		{ { "a.example", "b.example" }, { "c.example", "d.example" },
-		    KEY_A "\n" KEY_B },
+		    KEY_A "\n" KEY_B, KEY_A "\nid:" ID_1, { 1, 2, 3, 4 } },
 		{ { "https://B.example", "a.example:80" },
 		    { "wss://d.example/x", "c.example" },
-		    "# x\n" KEY_B "\n" KEY_A "\n" KEY_B },
+		    "# x\n" KEY_B "\n" KEY_A "\n" KEY_B, "id:" ID_1 "\n#\n" KEY_A,
+		    { 1, 2, 3, 4 } },
 	};
 	static const struct recipe others[] = {
-		{ { "a.example", NULL }, { NULL }, "listed" },
-		{ { "a.example", NULL }, { NULL }, "all" },
-		{ { "a.example", NULL }, { NULL }, "" },
-		{ { "a.example", NULL }, { NULL }, KEY_A },
-		{ { "a.example", NULL }, { "b.example" }, "listed" },
-		{ { "a.example", "b.example" }, { NULL }, "listed" },
-		{ { "a.example:8080", NULL }, { NULL }, "listed" },
-		{ { NULL }, { NULL }, "listed" },
-		{ { NULL }, { "a.example" }, "listed" },
+		{ { "a.example", NULL }, { NULL }, "listed", NULL, { 0 } },
+		{ { "a.example", NULL }, { NULL }, "all", NULL, { 0 } },
+		{ { "a.example", NULL }, { NULL }, "", NULL, { 0 } },
+		{ { "a.example", NULL }, { NULL }, KEY_A, NULL, { 0 } },
+		{ { "a.example", NULL }, { "b.example" }, "listed", NULL, { 0 } },
+		{ { "a.example", "b.example" }, { NULL }, "listed", NULL, { 0 } },
+		{ { "a.example:8080", NULL }, { NULL }, "listed", NULL, { 0 } },
+		{ { NULL }, { NULL }, "listed", NULL, { 0 } },
+		{ { NULL }, { "a.example" }, "listed", NULL, { 0 } },
+		{ { "a.example", NULL }, { NULL }, "listed", KEY_A, { 0 } },
+		{ { "a.example", NULL }, { NULL }, "listed", "id:" KEY_A, { 0 } },
+		{ { "a.example", NULL }, { NULL }, KEY_A, KEY_A, { 0 } },
+		{ { "a.example", NULL }, { NULL }, "listed", NULL, { 1, 0, 0, 0 } },
+		{ { "a.example", NULL }, { NULL }, "listed", NULL, { 0, 1, 0, 0 } },
+		{ { "a.example", NULL }, { NULL }, "listed", NULL, { 0, 0, 1, 0 } },
+		{ { "a.example", NULL }, { NULL }, "listed", NULL, { 0, 0, 0, 1 } },
 	};
 	uint8_t all[LENGTH(others) + 2][32];
 	size_t i, j;
@@ -263,6 +374,9 @@ main(void)
 		cmocka_unit_test(a_bad_list_says_where_and_changes_nothing),
 		cmocka_unit_test(own_urls_are_known_by_host),
 		cmocka_unit_test(requests_to_vanish_name_us),
+		cmocka_unit_test(ids_authors_and_repos_are_denied),
+		cmocka_unit_test(a_wrong_deny_list_adds_nothing),
+		cmocka_unit_test(denied_announcements_are_not_followed),
 		cmocka_unit_test(a_fingerprint_covers_all_but_the_order),
 	};
 

@@ -178,6 +178,56 @@ static const struct row rows[] = {
 	    "nothing-of-ours", { NULL } },
 };
 
+/* Denied: KEY_A's event (rows of by_author), or REPO_B and ID_2 (rows of others). */
+static const struct row by_author[] = {
+	{ 30617, { "d repo", OUR_CLONE, OUR_RELAY }, { NULL }, GS_REJECT, "denied",
+	    { NULL } },
+	{ 30617, { "d repo" }, { "address " REPO_A, "maintainer " KEY_A ":repo" },
+	    GS_REJECT, "denied", { NULL } },
+	{ 30618, { "d repo" }, { "maintainer " KEY_A ":repo" }, GS_REJECT, "denied",
+	    { NULL } },
+	{ 1621, { "a " REPO_B }, { "followed " REPO_B }, GS_REJECT, "denied", { NULL } },
+	{ 5, { "e " ID_1 }, { "stood " ID_1, "author " KEY_A }, GS_ACCEPT, "deletes",
+	    { NULL } },
+	{ 5, { "a " REPO_A }, { "address " REPO_A, "author " KEY_A }, GS_ACCEPT,
+	    "deletes", { NULL } },
+	{ 5, { "e " ID_1 }, { "stands " ID_1 }, GS_REJECT, "denied", { NULL } },
+	{ 5, { "e " ID_2, "a " REPO_B }, { "author " KEY_A, "followed " REPO_B },
+	    GS_REJECT, "denied", { NULL } },
+	{ 62, { "relay ALL_RELAYS" }, { "author " KEY_A }, GS_ACCEPT, "vanish",
+	    { NULL } },
+	{ 62, { "relay ALL_RELAYS" }, { NULL }, GS_REJECT, "denied", { NULL } },
+	{ 62, { "relay wss://other.example" }, { "author " KEY_A }, GS_REJECT, "denied",
+	    { NULL } },
+};
+
+static const struct row by_name[] = {
+	{ 1621, { "a " REPO_B }, { NULL }, GS_REJECT, "denied", { NULL } },
+	{ 1621, { "a " REPO_B, "A " REPO_B, "q " REPO_B }, { NULL }, GS_REJECT, "denied",
+	    { NULL } },
+	{ 1621, { "a " REPO_B, "a " REPO_A }, { NULL }, GS_WAIT, "unknown-repo",
+	    { "a:" REPO_A } },
+	{ 1621, { "a " REPO_B, "a " REPO_A }, { "followed " REPO_A }, GS_ACCEPT,
+	    "refers-repo", { NULL } },
+	/* it may be ours yet, by the event */
+	{ 1111, { "A " REPO_B, "E " ID_1 }, { NULL }, GS_WAIT, "unknown-repo",
+	    { "e:" ID_1 } },
+	{ 1111, { "A " REPO_B, "E " ID_1 }, { "stands " ID_1 }, GS_ACCEPT, "refers-event",
+	    { NULL } },
+	{ 1111, { "E " ID_2 }, { NULL }, GS_REJECT, "denied", { NULL } },
+	{ 1111, { "E " ID_2 }, { "stands " ID_2 }, GS_ACCEPT, "refers-event", { NULL } },
+	{ 1111, { "A " REPO_B, "E " ID_2 }, { NULL }, GS_REJECT, "denied", { NULL } },
+	{ 5, { "e " ID_2 }, { NULL }, GS_REJECT, "denied", { NULL } },
+	{ 5, { "e " ID_2 }, { "stood " ID_2 }, GS_ACCEPT, "deletes", { NULL } },
+	{ 30617, { "d repo", "a " REPO_B }, { NULL }, GS_WAIT, "service-not-listed",
+	    { "m:" KEY_A ":repo", "a:" REPO_A } },
+	{ 30617, { "d mine", OUR_CLONE, OUR_RELAY }, { NULL }, GS_REJECT, "denied",
+	    { NULL } },
+	{ 30617, { "d mine" }, { "maintainer " KEY_A ":mine" }, GS_REJECT, "denied",
+	    { NULL } },
+	{ 7, { "e x" }, { NULL }, GS_WAIT, "nothing-of-ours", { NULL } },
+};
+
 static bool
 has_ground(const struct gs_answer *answer, const char *text)
 {
@@ -192,9 +242,9 @@ has_ground(const struct gs_answer *answer, const char *text)
 }
 
 static void
-check_row(const struct gs_policy *policy, size_t at, struct gs_answer *answer)
+check_row(const struct gs_policy *policy, const struct row *row, size_t at,
+    struct gs_answer *answer)
 {
-	const struct row *row = &rows[at];
 	struct gs_policy_view view = { has_event, had_event, has_author, has_address,
 		is_followed, is_maintainer, (void *)(uintptr_t)row->known };
 	struct draft draft;
@@ -211,17 +261,95 @@ check_row(const struct gs_policy *policy, size_t at, struct gs_answer *answer)
 }
 
 static void
-every_reason_has_its_case(void **state)
+check_rows(const char *deny, const struct row *table, size_t num)
 {
 	struct gs_answer answer = { .verdict = GS_WAIT };
 	struct gs_policy policy;
 	size_t i;
 
-	(void)state;
 	gs_policy_init(&policy);
 	assert_true(gs_policy_add_service(&policy, GS_STR(US), NULL));
-	for (i = 0; i < LENGTH(rows); i++)
-		check_row(&policy, i, &answer);
+	assert_true(gs_policy_add_deny(&policy, gs_str_of(deny), NULL));
+	for (i = 0; i < num; i++)
+		check_row(&policy, &table[i], i, &answer);
+	gs_answer_fini(&answer);
+	gs_policy_fini(&policy);
+}
+
+static void
+every_reason_has_its_case(void **state)
+{
+	(void)state;
+	check_rows("", rows, LENGTH(rows));
+}
+
+static void
+who_is_denied_may_only_take_away(void **state)
+{
+	(void)state;
+	check_rows(KEY_A, by_author, LENGTH(by_author));
+}
+
+static void
+what_names_only_the_denied_is_rejected(void **state)
+{
+	(void)state;
+	check_rows(REPO_B "\nid:" ID_2 "\n30617:" KEY_A ":mine", by_name,
+	    LENGTH(by_name));
+}
+
+/* Not even a deletion of theirs: it was named itself. */
+static void
+a_denied_id_is_rejected(void **state)
+{
+	static const char *const known[] = { "stood " ID_1, "author " KEY_A, NULL };
+	const char *const tags[MAX_TAGS] = { "e " ID_1 };
+	struct gs_policy_view view = { has_event, had_event, has_author, has_address,
+		is_followed, is_maintainer, (void *)(uintptr_t)known };
+	struct gs_answer answer = { .verdict = GS_WAIT };
+	struct gs_policy policy;
+	struct draft draft;
+
+	(void)state;
+	gs_policy_init(&policy);
+	assert_true(gs_policy_add_deny(&policy, GS_STR("id:" ID_2), NULL));
+	(void)make_event(&draft, 5, tags);
+	memset(draft.event.id, 0x22, 32);
+	gs_policy_judge(&policy, &view, &draft.event, &answer);
+	assert_int_equal(answer.verdict, GS_REJECT);
+	assert_string_equal(answer.reason, "denied");
+	gs_answer_fini(&answer);
+	gs_policy_fini(&policy);
+}
+
+static bool
+is_word_at(const struct gs_answer *answer, size_t i, const char *text)
+{
+	return gs_str_is((struct gs_str){ answer->text.data + answer->word_at[i],
+			     answer->word_len[i] },
+	    text);
+}
+
+static void
+grounds_are_told_in_words(void **state)
+{
+	static const char *const known[] = { NULL };
+	const char *const tags[MAX_TAGS] = { "d r", "a " REPO_B, "e " ID_1, "a " REPO_B };
+	struct gs_policy_view view = { has_event, had_event, has_author, has_address,
+		is_followed, is_maintainer, (void *)(uintptr_t)known };
+	struct gs_answer answer = { .wants_words = true };
+	struct gs_policy policy;
+	struct draft draft;
+
+	(void)state;
+	gs_policy_init(&policy);
+	gs_policy_judge(&policy, &view, make_event(&draft, 30617, tags), &answer);
+	assert_int_equal(answer.num_grounds, 4);
+	assert_int_equal(answer.num_words, 4);
+	assert_true(is_word_at(&answer, 0, "m:" KEY_A ":r"));
+	assert_true(is_word_at(&answer, 1, "a:30617:" KEY_A ":r"));
+	assert_true(is_word_at(&answer, 2, "a:" REPO_B));
+	assert_true(is_word_at(&answer, 3, "e:" ID_1));
 	gs_answer_fini(&answer);
 	gs_policy_fini(&policy);
 }
@@ -260,6 +388,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_reason_has_its_case),
+		cmocka_unit_test(who_is_denied_may_only_take_away),
+		cmocka_unit_test(what_names_only_the_denied_is_rejected),
+		cmocka_unit_test(a_denied_id_is_rejected),
+		cmocka_unit_test(grounds_are_told_in_words),
 		cmocka_unit_test(many_references_are_no_burden),
 	};
 
