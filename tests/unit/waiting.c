@@ -39,8 +39,8 @@ take(struct gs_store *store, const struct gs_policy *policy,
 
 		assert_non_null(txn);
 		assert_true(gs_intake_begin(intake, txn, NOW, &err));
-		assert_true(gs_intake_offer(intake, events[i], &(struct gs_origin){ .tag = 0 }, &known,
-		    &err));
+		assert_true(gs_intake_offer(intake, events[i],
+		    &(struct gs_origin){ .tag = 0 }, &known, &err));
 		assert_true(gs_intake_trim(intake, &err));
 		assert_true(gs_txn_commit(txn, &err));
 		gs_intake_settle(intake, true, tally);
@@ -98,20 +98,28 @@ permute(const struct gs_policy *policy, struct gs_event **events, size_t at, siz
 	}
 }
 
-/* Whatever the order, num standing events are left, the same ones. */
+/* Whatever the order, num standing events are left, the same ones; deny may be NULL. */
 static void
-assert_any_order(struct gs_event *events, size_t num, size_t standing)
+assert_any_order_denying(struct gs_event *events, size_t num, size_t standing,
+    const char *deny)
 {
 	struct gs_event *order[MAX_EVENTS];
 	struct gs_policy policy;
 	char *first = NULL;
 
 	init_policy(&policy);
+	assert_true(gs_policy_add_deny(&policy, gs_str_of(deny), NULL));
 	for (size_t i = 0; i < num; i++)
 		order[i] = &events[i];
 	permute(&policy, order, 0, num, standing, &first);
 	free(first);
 	gs_policy_fini(&policy);
+}
+
+static void
+assert_any_order(struct gs_event *events, size_t num, size_t standing)
+{
+	assert_any_order_denying(events, num, standing, "");
 }
 
 static void
@@ -198,6 +206,71 @@ vanish_waits_for_its_signer(void **state)
 	make_event(&e[2], 62, 2, 6, "[['relay','wss://git.example/']]");
 	make_event(&e[3], 62, 3, 6, "[['relay','ALL_RELAYS']]"); /* nobody of ours */
 	assert_any_order(e, 4, 2);
+	made_fini(e, 4);
+}
+
+static void
+what_is_denied_never_comes(void **state)
+{
+	struct gs_event e[6] = { 0 };
+	char key[MADE_HEX], other[MADE_HEX], id[MADE_HEX], tags[500], deny[200];
+
+	(void)state;
+	(void)snprintf(tags, sizeof(tags), "[['d','r']," LISTED ",['maintainers','%s']]",
+	    made_key(key, 3));
+	make_event(&e[0], 30617, 1, 10, tags);
+	make_event(&e[1], 30618, 3, 10, "[['d','r']]"); /* of a denied maintainer */
+	make_event(&e[2], 30617, 2, 10, "[['d','x']," LISTED "]"); /* denied by its ref */
+	(void)snprintf(tags, sizeof(tags), "[['a','30617:%s:x']]", made_key(other, 2));
+	make_event(&e[3], 1621, 4, 5, tags);
+	/* names a denied repository and its root, and one of ours */
+	(void)snprintf(tags, sizeof(tags),
+	    "[['A','30617:%s:x'],['E','%s'],['q','30617:%s:r']]", other,
+	    made_id(id, &e[3]), made_key(key, 1));
+	make_event(&e[4], 1111, 4, 6, tags);
+	(void)snprintf(tags, sizeof(tags), "[['A','30617:%s:x'],['E','%s']]", other,
+	    made_id(id, &e[4]));
+	make_event(&e[5], 1111, 5, 7, tags); /* ours by the event that it answers */
+	(void)snprintf(deny, sizeof(deny), "30617:%s:x\n%s", other, made_key(key, 3));
+	assert_any_order_denying(e, 6, 3, deny);
+	made_fini(e, 6);
+}
+
+static void
+denied_authors_still_delete(void **state)
+{
+	struct gs_store *store = made_store();
+	struct gs_policy before, after;
+	struct gs_tally tally = { 0 };
+	struct gs_event e[4] = { 0 };
+	struct gs_event *first[] = { &e[0], &e[1] }, *then[] = { &e[3], &e[2] };
+	char key[MADE_HEX], id[MADE_HEX], tags[300];
+
+	(void)state;
+	init_policy(&before);
+	init_policy(&after);
+	assert_true(gs_policy_add_deny(&after, gs_str_of(made_key(key, 2)), NULL));
+	make_event(&e[0], 30617, 1, 10, "[['d','r']," LISTED "]");
+	(void)snprintf(tags, sizeof(tags), "[['a','30617:%s:r']]", made_key(key, 1));
+	make_event(&e[1], 1621, 2, 5, tags);
+	make_event(&e[3], 1621, 2, 6, tags);
+	(void)snprintf(tags, sizeof(tags), "[['e','%s']]", made_id(id, &e[1]));
+	make_event(&e[2], 5, 2, 6, tags);
+	take(store, &before, first, 2, &tally);
+	assert_int_equal(tally.stored, 2);
+	tally = (struct gs_tally){ 0 };
+	take(store, &after, then, 2, &tally);
+	assert_int_equal(tally.rejected, 1);
+	assert_int_equal(tally.stored, 1);
+	assert_int_equal(tally.removed, 1);
+	gs_tally_fini(&tally);
+	/* allowed again, what was rejected may come */
+	tally = (struct gs_tally){ 0 };
+	take(store, &before, &then[0], 1, &tally);
+	assert_int_equal(tally.stored, 1);
+	gs_policy_fini(&before);
+	gs_policy_fini(&after);
+	gs_store_close(store);
 	made_fini(e, 4);
 }
 
@@ -347,6 +420,8 @@ main(void)
 		cmocka_unit_test(announcement_that_drops_us_stands_in_the_way),
 		cmocka_unit_test(deletions_wait_for_what_they_act_on),
 		cmocka_unit_test(vanish_waits_for_its_signer),
+		cmocka_unit_test(what_is_denied_never_comes),
+		cmocka_unit_test(denied_authors_still_delete),
 		cmocka_unit_test(old_waiters_are_freed_by_a_later_run),
 		cmocka_unit_test(changed_policy_judges_anew),
 		cmocka_unit_test(without_policy_everything_is_stored_and_frees_later),
