@@ -5,8 +5,6 @@
 
 #define LEFT_MS (300 * 1000) /* 60 s, the window, commits, and the minute of a look */
 #define DIALLED_MS (240 * 1000)
-#define BYTES_A_RELAY (256 * 1024)
-#define BYTES_AN_EVENT 512
 
 /* Something that we ask of it has no answer. */
 static bool

@@ -53,7 +53,7 @@ struct host_item {
 
 struct host_figures {
 	uint64_t steps, ticks, dials, frames, events, records, commits, surveys;
-	uint64_t max_open, kills;
+	uint64_t max_open, kills, repacks, removed;
 	size_t engine_bytes; /* the most that one held */
 };
 

@@ -381,7 +381,8 @@ sweep_place(struct model *model, size_t number, size_t at,
 	want_place(place, now_ms);
 	is_prompt = is_dated(post, event) ||
 	    (place->is_new && post->at_s * 1000 <= place->wanted_ms);
-	if (!gives(model, post->relay, event) || (!is_prompt && !model->has_daily))
+	if (post->at_s * 1000 > now_ms || !gives(model, post->relay, event) ||
+	    (!is_prompt && !model->has_daily))
 		return;
 	if (!link->is_open || (!is_honest && link->is_named)) {
 		place->clock_ms = -1;
@@ -415,11 +416,8 @@ model_sweep(struct model *model, const struct model_link links[WORLD_RELAYS],
 		if (known->stored_ms >= 0 || known->is_gone || known->is_superseded)
 			continue;
 		for (size_t at = event->first_place;
-		     at < event->first_place + event->num_places; at++) {
-			if (world->posts[world->places[at]].at_s * 1000 > now_ms)
-				break;
+		     at < event->first_place + event->num_places; at++)
 			sweep_place(model, i, at, links, now_ms);
-		}
 	}
 }
 

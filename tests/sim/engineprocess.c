@@ -6,6 +6,7 @@
 #include "enginehost.h"
 
 #define STRAYS 30 /* events of nobody on each relay */
+#define MAX_ENGINE_BYTES ((size_t)WORLD_RELAYS * 128 * 1024)
 
 void
 host_start(struct host *host)
@@ -23,6 +24,17 @@ host_start(struct host *host)
 	host_settle(host);
 }
 
+/* A sanitizer has a heap of its own, of which malloc's figures say nothing. */
+static bool
+has_plain_heap(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return false;
+#else
+	return true;
+#endif
+}
+
 /* What the engine held goes back to the heap. */
 static void
 free_engine(struct host *host)
@@ -34,6 +46,8 @@ free_engine(struct host *host)
 	after = mallinfo2().uordblks;
 	if (before - after > host->figures.engine_bytes)
 		host->figures.engine_bytes = before - after;
+	if (before - after > MAX_ENGINE_BYTES && has_plain_heap())
+		host_complain(host, "the engine held %zu bytes", before - after);
 }
 
 void
