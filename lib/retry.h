@@ -16,7 +16,7 @@ struct gs_retry {
 		0, 0, -1 \
 	}
 
-/* The first wait, the longest (a month at most), what caps them all (-1: nothing does). */
+/* The first wait, the longest (a month at most), what caps them all (-1: nothing). */
 struct gs_retry_waits {
 	int64_t first_ms, longest_ms, cap_ms;
 };

@@ -140,7 +140,7 @@ struct gs_session_refused {
 	uint32_t failures;
 	int64_t due_s; /* wall: tried again then */
 };
-/* What an earlier process knew: one that is added later, to be followed, waits until due. */
+/* What an earlier process knew: what is added later to be followed waits until due. */
 void gs_session_restore_refused(struct gs_session *session,
     const struct gs_session_refused *refused);
 /* All that wait now, also those that were restored and not added yet. */

@@ -1,8 +1,9 @@
 /*
  * A session from within.  Its parts: session_event (EVENT frames), session_refusal
- * (CLOSED, NOTICE, silence), session_auth (NIP-42), session_reads, session_rounds and
- * session_until (what is owed, when, and what has been read by then), session_parts (filters that come and go), session_refused (which
- * wait beyond a process), session_frame (what to send next); session holds them together.
+ * (CLOSED, NOTICE, silence), session_refused (what is refused for longer), session_auth
+ * (NIP-42), session_reads, session_rounds and session_until (what is owed, when, and
+ * what has been read by then), session_parts (filters that come and go), session_frame
+ * (what to send next); session holds them together.
  */
 #ifndef GS_SESSION_PRIVATE_H
 #define GS_SESSION_PRIVATE_H
