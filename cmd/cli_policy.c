@@ -1,4 +1,4 @@
-/* The options that say what is followed, denied and capped, as several commands take them. */
+/* The options that say what is followed, denied and capped, for all commands. */
 #include <stdlib.h>
 #include <string.h>
 

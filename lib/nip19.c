@@ -74,7 +74,7 @@ read_symbols(uint8_t *symbols, const char *text, size_t num)
 	return true;
 }
 
-/* Joins 5-bit symbols to bytes; false if a symbol or bits that are not 0 are left over. */
+/* Joins 5-bit symbols to bytes; false if a symbol, or bits that are not 0, are left. */
 static bool
 join_bits(uint8_t *bytes, const uint8_t *symbols, size_t num)
 {

@@ -83,8 +83,8 @@ enum gs_follow gs_policy_follow(const struct gs_policy *policy,
     const struct gs_event *announcement);
 
 /*
- * SHA-256 over rule, services, own hosts, lists and caps, in whatever order they were given:
- * when it changes, what was judged is judged anew.
+ * SHA-256 over rule, services, own hosts, lists and caps, in whatever order they were
+ * given: when it changes, what was judged is judged anew.
  */
 void gs_policy_fingerprint(const struct gs_policy *policy, uint8_t out[static 32]);
 

@@ -211,3 +211,22 @@ followed() {
 	run -0 --separate-stderr init --events /dev/null
 	jq -e '.created_at == 0 and .sync_relays == {}' <<<"$output"
 }
+
+@test "--deny: neither followed nor anybody's maintainer" {
+	repo=$(init --db "$db" | jq -r '[.sync_relays[][]] | unique[0]')
+	author=$(cut -d : -f 2 <<<"$repo")
+	printf '# a comment\n%s\n' "$repo" >deny
+	run -0 init --db "$db" --deny deny
+	jq -e --arg r "$repo" '[.sync_relays[][]] | length > 0 and all(.[]; . != $r)' <<<"$output"
+	run -0 init --db "$db" --deny deny --explain
+	[ "$(jq -r --arg r "$repo" 'select(.ref == $r) | .followed, .why' <<<"$output")" = "false
+denied" ]
+	echo "$author" >deny2
+	run -0 init --db "$db" --deny deny2 --follow all
+	jq -e --arg a "30617:$author:" '[.sync_relays[][]] | length > 0 and
+		all(.[]; startswith($a) | not)' <<<"$output"
+	echo junk >deny
+	run -65 --separate-stderr init --db "$db" --deny deny
+	[[ $stderr == *"--deny: deny: line 1: not a repository"* ]]
+	run -66 --separate-stderr init --db "$db" --deny missing
+}

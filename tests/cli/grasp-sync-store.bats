@@ -351,3 +351,105 @@ wrong_usage() {
 		[[ $output == "grasp-sync-store "[0-9]* ]]
 	done
 }
+
+# The repository of the first announcement, and the id of its first root.
+read_names() {
+	repo=$(jq -r 'select(.kind == 30617) | "30617:\(.pubkey):\(.tags[] | select(.[0] == "d")[1])"' \
+		events.jsonl | head -n 1)
+	root=$(jq -r --arg r "$repo" 'select(.kind >= 1617 and .kind <= 1621 and any(.tags[]; .[1] == $r)) | .id' \
+		events.jsonl | head -n 1)
+}
+
+@test "--deny keeps out repositories, authors and events" {
+	read_names
+	run -0 --separate-stderr import --follow all events.jsonl
+	stored=$(grasp-sync-store export --db db | wc -l)
+	printf '# a comment\n\n %s\n' "$repo" >deny
+	rm -r db
+	run -0 --separate-stderr import --follow all --deny deny events.jsonl
+	[[ $stderr == *"(denied "* ]]
+	grasp-sync-store export --db db >left
+	[ "$(wc -l <left)" -lt "$stored" ]
+	! grep -qF "\"$repo\"" left || return 1
+	# allowed again, all comes
+	run -0 --separate-stderr import --follow all events.jsonl
+	[ "$(grasp-sync-store export --db db | wc -l)" -eq "$stored" ]
+	# what is stored stays
+	run -0 --separate-stderr import --follow all --deny deny events.jsonl
+	[ "$(grasp-sync-store export --db db | wc -l)" -eq "$stored" ]
+	rm -r db
+	echo "id:$root" >deny
+	run -0 --separate-stderr import --follow all --deny deny --deny /dev/null events.jsonl
+	summary_has "(denied 1)"
+	grasp-sync-store export --db db >left
+	[ -s left ]
+	! grep -q "\"id\":\"$root\"" left || return 1
+	rm -r db
+	jq -r 'select(.kind == 30617) | .pubkey' events.jsonl | sort -u >deny
+	run -0 --separate-stderr import --follow all --deny deny events.jsonl
+	[ -z "$(grasp-sync-store export --db db)" ]
+}
+
+@test "a wrong --deny is told with its line" {
+	printf '# fine\nid:12\n' >deny
+	run -65 --separate-stderr import --follow all --deny deny events.jsonl
+	[[ $stderr == "grasp-sync-store import: --deny: deny: line 2: not a repository"* ]]
+	run -66 --separate-stderr import --follow all --deny missing events.jsonl
+	[ ! -e db ]
+	wrong_usage "--deny needs --service or --follow" import --db db --deny /dev/null
+	wrong_usage "--max-store needs --service or --follow" import --db db --max-store 1G
+	wrong_usage "--max-store 1x: not a size" import --db db --follow all --max-store 1x
+	wrong_usage "--max-events-repo -1" import --db db --follow all --max-events-repo -1
+}
+
+@test "--decisions appends what became of each event" {
+	run -0 --separate-stderr import --follow all --decisions told events.jsonl
+	[ -z "$output" ]
+	[ "$(jq -c 'keys_unsorted' told | sort -u)" = \
+		'["id","kind","author","relay","result","reason","waits_for"]' ]
+	jq -r .id told | sort -u >told.ids
+	jq -r .id events.jsonl | sort -u | cmp - told.ids
+	# the last one of each event is what it is now
+	jq -sr 'group_by(.id)[] | last | select(.result == "stored") | .id' told | sort |
+		cmp - <(grasp-sync-store export --db db | jq -r .id | sort)
+	[ "$(jq -r 'select(.kind == 30617) | .reason' told | sort -u)" = followed ]
+	before=$(wc -l <told)
+	run -0 --separate-stderr import --follow all --decisions - events.jsonl
+	[ "$(jq -r .result <<<"$output" | sort -u)" = duplicate ]
+	[ "$(wc -l <<<"$output")" -eq "$count" ]
+	run -0 --separate-stderr import --follow all --decisions told events.jsonl
+	[ "$(wc -l <told)" -eq $((before + count)) ]
+	run -73 --separate-stderr import --decisions missing/told events.jsonl
+	[[ $stderr == *"--decisions: missing/told: "* ]]
+	run -74 --separate-stderr import --decisions /dev/full events.jsonl
+	[[ $stderr == *"--decisions: /dev/full: "* ]]
+}
+
+@test "--decisions says what an event waits for, and when that has come" {
+	read_names
+	jq -c --arg id "$root" 'select(.id == $id)' events.jsonl >issue
+	run -0 --separate-stderr import --follow all --decisions - issue
+	[ "$(jq -r '.result, .reason, .waits_for[0]' <<<"$output")" = "waiting
+unknown-repo
+a:$repo" ]
+	jq -c 'select(.kind == 30617)' events.jsonl >announcements
+	run -0 --separate-stderr import --follow all --decisions - announcements
+	jq -se --arg id "$root" 'map(select(.id == $id)) | length == 1 and
+		.[0].result == "stored" and .[0].reason == "refers-repo"' <<<"$output"
+}
+
+@test "caps leave events for later: exit 75" {
+	read_names
+	run -75 --separate-stderr import --follow all --max-events-repo 1 --decisions told events.jsonl
+	[[ $stderr == *" events are over a cap, left for later"* ]]
+	[[ ${stderr_lines[-1]} == *", skipped "* ]]
+	jq -se 'map(select(.result == "skipped")) | length > 0 and
+		all(.[]; .reason == "over-repo-cap" and .until > now)' told
+	run -0 --separate-stderr import --follow all events.jsonl
+	[ "$(grasp-sync-store stat --db db --check)" = "ok: $(grasp-sync-store export --db db | wc -l) events checked" ]
+	rm -r db
+	run -75 --separate-stderr import --follow all --max-store 4K --decisions full events.jsonl
+	[ "$(jq -r .reason full | sort -u)" = store-full ]
+	run -0 --separate-stderr import --follow all --max-store 1G events.jsonl
+	[[ ${stderr_lines[-1]} != *skipped* ]]
+}

@@ -1,4 +1,4 @@
-/* npub, nsec, note and nevent names: the examples of NIP-19, both cases, and every way to be wrong. */
+/* Names of keys and events: the examples of NIP-19, both cases, every way to be wrong. */
 #include "nip19.h"
 
 #include <setjmp.h>

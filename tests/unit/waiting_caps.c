@@ -1,4 +1,4 @@
-/* waiting: what is newly stored a day stays within its caps, and nothing is lost by them. */
+/* waiting: the day's caps hold, also over a restart, and nothing is lost by them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

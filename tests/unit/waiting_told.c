@@ -1,4 +1,4 @@
-/* waiting: each event that is offered, freed or removed is told once, after its commit. */
+/* waiting: what is offered, freed or removed is told once, after its commit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
