@@ -286,9 +286,10 @@ gs_filter_fini(struct gs_filter *filter)
 	free(filter->ids);
 	free(filter->authors);
 	free(filter->kinds);
-	for (i = 0; i < filter->num_tags; i++)
+	for (i = 0; filter->shared == NULL && i < filter->num_tags; i++)
 		free(filter->tags[i].values);
 	free(filter->tags);
+	gs_values_release(filter->shared);
 	gs_buf_fini(&filter->text);
 	*filter = (struct gs_filter)GS_FILTER_INIT;
 }
@@ -338,12 +339,15 @@ static void
 write_tag(struct gs_buf *buf, const struct gs_filter_tag *tag)
 {
 	char key[] = { '#', tag->letter, '\0' };
+	char hex[HASH_LEN + 1];
+	struct gs_str value;
 	size_t i;
 
 	write_key(buf, key);
 	for (i = 0; i < tag->num; i++) {
 		gs_buf_add_char(buf, i == 0 ? '[' : ',');
-		gs_json_write_string(buf, tag->values[i].ptr, tag->values[i].len);
+		value = gs_filter_value(tag, i, hex);
+		gs_json_write_string(buf, value.ptr, value.len);
 	}
 	gs_buf_add_char(buf, ']');
 }
@@ -397,18 +401,8 @@ has_kind(const struct gs_filter *filter, uint16_t kind)
 }
 
 static bool
-has_value(const struct gs_filter_tag *tag, struct gs_str value)
-{
-	size_t i;
-
-	for (i = 0; i < tag->num; i++)
-		if (gs_str_equal(tag->values[i], value))
-			return true;
-	return false;
-}
-
-static bool
-match_tag(const struct gs_filter_tag *wanted, const struct gs_event *event)
+match_tag(const struct gs_filter *filter, const struct gs_filter_tag *wanted,
+    const struct gs_event *event)
 {
 	size_t i;
 
@@ -417,7 +411,7 @@ match_tag(const struct gs_filter_tag *wanted, const struct gs_event *event)
 
 		if (tag->num > 1 && tag->values[0].len == 1 &&
 		    tag->values[0].ptr[0] == wanted->letter &&
-		    has_value(wanted, tag->values[1]))
+		    gs_filter_tag_has(filter, wanted, tag->values[1]))
 			return true;
 	}
 	return false;
@@ -435,7 +429,7 @@ gs_filter_match(const struct gs_filter *filter, const struct gs_event *event)
 	    !has_hash(filter->authors, filter->num_authors, event->pubkey))
 		return false;
 	for (i = 0; i < filter->num_tags; i++)
-		if (!match_tag(&filter->tags[i], event))
+		if (!match_tag(filter, &filter->tags[i], event))
 			return false;
 	return true;
 }

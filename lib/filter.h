@@ -60,6 +60,9 @@ bool gs_filter_parse(struct gs_filter *filter, const char *text, size_t len,
 void gs_filter_fini(struct gs_filter *filter);
 /* An initialised filter becomes {"#letter":values}, of which it holds a reference. */
 void gs_filter_share(struct gs_filter *filter, char letter, struct gs_values *values);
+/* Is it one of a tag's values? */
+bool gs_filter_tag_has(const struct gs_filter *filter, const struct gs_filter_tag *tag,
+    struct gs_str value);
 /* Value i of a tag; hex is room for an id. */
 struct gs_str gs_filter_value(const struct gs_filter_tag *tag, size_t i,
     char hex[static 65]);

@@ -126,9 +126,14 @@ skip_values(struct gs_filter *filter, const size_t *list, size_t num)
 		filter->authors += num;
 	else if (list == &filter->num_ids)
 		filter->ids += num;
-	for (size_t i = 0; i < filter->num_tags; i++)
-		if (list == &filter->tags[i].num)
-			filter->tags[i].values += num;
+	for (size_t i = 0; i < filter->num_tags; i++) {
+		struct gs_filter_tag *tag = &filter->tags[i];
+
+		if (list == &tag->num && tag->ids != NULL)
+			tag->ids += num;
+		else if (list == &tag->num)
+			tag->values += num;
+	}
 }
 
 bool

@@ -37,6 +37,7 @@ free_repo(void *value)
 	if (repo == NULL)
 		return;
 	free(repo->roots);
+	free(repo->sequences);
 	free(repo);
 }
 
@@ -130,6 +131,16 @@ gs_repo_add_root(struct gs_repo *repo, const uint8_t id[static 32])
 }
 
 void
+gs_repo_add_stored_root(struct gs_repo *repo, const uint8_t id[static 32],
+    uint64_t sequence)
+{
+	repo->sequences = gs_mem_more(repo->sequences, repo->num_roots,
+	    &repo->cap_sequences, sizeof(*repo->sequences));
+	repo->sequences[repo->num_roots] = sequence;
+	gs_repo_add_root(repo, id);
+}
+
+void
 gs_relay_add_repo(struct gs_relay_entry *relay, struct gs_repo *repo)
 {
 	relay->repos = gs_mem_more(relay->repos, relay->num_repos, &relay->cap_repos,
@@ -165,23 +176,51 @@ compare_ids(const void *a, const void *b)
 	return memcmp(a, b, 32);
 }
 
+/* A root while its list is sorted. */
+struct placed_root {
+	uint8_t id[32];
+	uint64_t sequence;
+};
+
+static struct placed_root *
+list_placed(const struct gs_repo *repo)
+{
+	struct placed_root *list = gs_mem_array(repo->num_roots, sizeof(*list));
+
+	for (size_t i = 0; i < repo->num_roots; i++) {
+		memcpy(list[i].id, repo->roots[i], sizeof(list[i].id));
+		list[i].sequence = repo->sequences != NULL ? repo->sequences[i] : 0;
+	}
+	return list;
+}
+
 /* What was found twice goes, and so does the room that growing left over. */
 static void
 sort_roots(struct gs_repo *repo)
 {
+	struct placed_root *list;
 	size_t num = 0;
-	size_t i;
 
 	if (repo->num_roots == 0)
 		return;
-	qsort(repo->roots, repo->num_roots, sizeof(*repo->roots), compare_ids);
-	for (i = 0; i < repo->num_roots; i++)
-		if (num == 0 || compare_ids(repo->roots[num - 1], repo->roots[i]) != 0)
-			memmove(repo->roots[num++], repo->roots[i], sizeof(*repo->roots));
+	list = list_placed(repo);
+	qsort(list, repo->num_roots, sizeof(*list), compare_ids);
+	for (size_t i = 0; i < repo->num_roots; i++) {
+		if (num > 0 && compare_ids(repo->roots[num - 1], list[i].id) == 0)
+			continue;
+		memcpy(repo->roots[num], list[i].id, sizeof(*repo->roots));
+		if (repo->sequences != NULL)
+			repo->sequences[num] = list[i].sequence;
+		num++;
+	}
+	free(list);
 	repo->num_roots = num;
 	if (repo->cap_roots != num)
 		repo->roots = gs_mem_resize(repo->roots, num, sizeof(*repo->roots));
-	repo->cap_roots = num;
+	if (repo->sequences != NULL && repo->cap_sequences != num)
+		repo->sequences =
+		    gs_mem_resize(repo->sequences, num, sizeof(*repo->sequences));
+	repo->cap_roots = repo->cap_sequences = num;
 }
 
 static int

@@ -98,8 +98,13 @@ bool gs_store_tagged(struct gs_txn *txn, char letter, struct gs_str value, gs_ro
  * Every (repo ref, root event) pair that stands at now_s, from the tag index: by ref,
  * then oldest first.
  */
-typedef bool gs_root_fn(struct gs_str ref, const uint8_t id[static 32],
-    int64_t created_at, void *arg);
+struct gs_stored_root {
+	struct gs_str ref;
+	const uint8_t *id; /* 32 bytes */
+	int64_t created_at;
+	uint64_t sequence;
+};
+typedef bool gs_root_fn(const struct gs_stored_root *root, void *arg);
 bool gs_store_roots(struct gs_txn *txn, int64_t now_s, gs_root_fn *fn, void *arg,
     struct gs_err *err) GS_MUST;
 

@@ -396,7 +396,9 @@ tell_long_refs(struct gs_txn *txn, uint64_t sequence, MDB_val key, gs_root_fn *f
 			continue;
 		len = row_tag_prefix(made, 'a', value);
 		if (is_tag_row(key, made, len))
-			return fn(value, row.id, row.created_at, arg);
+			return fn(&(struct gs_stored_root){ value, row.id, row.created_at,
+				      sequence },
+			    arg);
 	}
 	return true;
 }
@@ -408,10 +410,12 @@ tell_root(struct gs_txn *txn, MDB_val key, MDB_val value, gs_root_fn *fn, void *
 	const uint8_t *tail = bytes + key.mv_size - TAG_TAIL_BYTES;
 	struct gs_str ref = { (const char *)bytes + 1, key.mv_size - 1 - TAG_TAIL_BYTES };
 
+	const struct gs_stored_root root = { ref, tail + 8, (int64_t)take_u64(tail),
+		take_u64(value.mv_data) };
+
 	if (ref.len > 0 && bytes[1] == TAG_HASHED)
-		return tell_long_refs(txn, take_u64(value.mv_data), key, fn, arg);
-	return !gs_address_is_repo(ref) ||
-	    fn(ref, tail + 8, (int64_t)take_u64(tail), arg);
+		return tell_long_refs(txn, root.sequence, key, fn, arg);
+	return !gs_address_is_repo(ref) || fn(&root, arg);
 }
 
 bool

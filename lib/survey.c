@@ -60,19 +60,21 @@ begin_roots(struct survey *survey, struct gs_str ref)
 
 /* They come oldest first: over the cap, each takes the place of the oldest. */
 static bool
-take_root(struct gs_str ref, const uint8_t id[static 32], int64_t created_at, void *arg)
+take_root(const struct gs_stored_root *root, void *arg)
 {
 	struct survey *survey = arg;
 	size_t cap = survey->options->caps.roots_per_repo;
 
-	if (survey->repo == NULL || !gs_str_equal(survey->repo->ref, ref))
-		begin_roots(survey, ref);
-	if (survey->num_seen < cap)
-		gs_repo_add_root(survey->repo, id);
-	else
-		memcpy(survey->repo->roots[survey->num_seen % cap], id, 32);
+	if (survey->repo == NULL || !gs_str_equal(survey->repo->ref, root->ref))
+		begin_roots(survey, root->ref);
+	if (survey->num_seen < cap) {
+		gs_repo_add_stored_root(survey->repo, root->id, root->sequence);
+	} else {
+		memcpy(survey->repo->roots[survey->num_seen % cap], root->id, 32);
+		survey->repo->sequences[survey->num_seen % cap] = root->sequence;
+	}
 	survey->num_seen++;
-	note_date(survey, created_at);
+	note_date(survey, root->created_at);
 	return true;
 }
 

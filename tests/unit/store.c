@@ -249,9 +249,10 @@ expiry_comes_without_a_new_event(void **state)
 }
 
 static bool
-list_root(struct gs_str ref, const uint8_t id[static 32], int64_t created_at, void *arg)
+list_root(const struct gs_stored_root *root, void *arg)
 {
-	gs_buf_printf(arg, "%zu %02x %lld\n", ref.len, id[0], (long long)created_at);
+	gs_buf_printf(arg, "%zu %02x %lld %llu\n", root->ref.len, root->id[0],
+	    (long long)root->created_at, (unsigned long long)root->sequence);
 	return true;
 }
 
@@ -284,7 +285,7 @@ roots_come_from_the_index(void **state)
 	txn = gs_store_read(store, &err);
 	assert_true(gs_store_roots(txn, NOW + 5, list_root, &listing, &err));
 	gs_txn_end(txn);
-	(void)snprintf(want, sizeof(want), "72 %02x 10\n371 %02x 10\n", e[0].id[0],
+	(void)snprintf(want, sizeof(want), "72 %02x 10 1\n371 %02x 10 1\n", e[0].id[0],
 	    e[0].id[0]);
 	assert_string_equal(listing.data, want);
 	gs_buf_fini(&listing);
