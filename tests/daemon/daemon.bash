@@ -116,10 +116,9 @@ stop_daemon() {
 	[ $(($(now_ms) - begin)) -le $((5000 * slack)) ]
 }
 
-# The shell says "Killed" of what it waits for in the foreground: not here.
+# Without the shell's word that it was killed.
 kill_daemon() {
-	kill -9 "$daemon_pid"
-	wait "$daemon_pid" 2>/dev/null || :
+	{ kill -9 "$daemon_pid" && wait "$daemon_pid"; } 2>/dev/null || :
 	daemon_pid=''
 }
 
