@@ -146,6 +146,7 @@ enum gs_peer_phase {
 	GS_PEER_OPEN,
 	GS_PEER_LEAVING, /* hang_up was called */
 };
+const char *gs_peer_phase_name(enum gs_peer_phase phase); /* "waiting", "dialling", ... */
 struct gs_peer_view {
 	enum gs_peer_phase phase;
 	enum gs_health_status status;
@@ -165,6 +166,8 @@ void gs_peer_look(const struct gs_peer *peer, struct gs_peer_view *view);
 /* By URL.  False stops. */
 void gs_engine_each(const struct gs_engine *engine,
     bool (*fn)(struct gs_peer *peer, void *arg), void *arg);
+/* NULL: not there. */
+struct gs_peer *gs_engine_find(const struct gs_engine *engine, struct gs_str url);
 struct gs_engine_counts {
 	size_t tracked, connected, dead, dialling;
 };

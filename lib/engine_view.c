@@ -22,6 +22,22 @@ gs_source_name(enum gs_source source)
 }
 
 const char *
+gs_peer_phase_name(enum gs_peer_phase phase)
+{
+	switch (phase) {
+	case GS_PEER_WAITING:
+		return "waiting";
+	case GS_PEER_DIALLING:
+		return "dialling";
+	case GS_PEER_OPEN:
+		return "connected";
+	case GS_PEER_LEAVING:
+		break;
+	}
+	return "leaving";
+}
+
+const char *
 gs_peer_url(const struct gs_peer *peer)
 {
 	return peer->url;
@@ -131,6 +147,12 @@ gs_engine_each(const struct gs_engine *engine,
 		if (!fn(entries[i]->value, arg))
 			break;
 	free(entries);
+}
+
+struct gs_peer *
+gs_engine_find(const struct gs_engine *engine, struct gs_str url)
+{
+	return gs_map_get(engine->peers, url);
 }
 
 struct gs_engine_counts

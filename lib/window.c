@@ -217,14 +217,20 @@ gs_window_set_state(struct gs_window *window, struct gs_state *state)
 	window->state = state;
 }
 
+int64_t
+gs_window_close(struct gs_window *window)
+{
+	window->is_open = false;
+	return window->events;
+}
+
 bool
 gs_window_take(struct gs_window *window, struct gs_state *state, struct gs_batch *batch)
 {
 	gs_batch_compare(batch, window->state, state);
 	gs_window_set_state(window, state);
 	batch->opened_at = window->opened_at_s;
-	batch->events = window->events;
-	window->is_open = false;
+	batch->events = gs_window_close(window);
 	if (gs_batch_is_empty(batch))
 		return false;
 	batch->number = ++window->num_batches;

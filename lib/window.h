@@ -39,6 +39,8 @@ int64_t gs_window_wait_ms(const struct gs_window *window, struct gs_now now);
 bool gs_window_look(struct gs_window *window, struct gs_store *store, struct gs_now now,
     bool *is_newest, struct gs_err *err) GS_MUST;
 
+/* Closes the window without a batch; the events that it had. */
+int64_t gs_window_close(struct gs_window *window);
 /* Takes the state that the next batch is compared with; it must be sorted. */
 void gs_window_set_state(struct gs_window *window, struct gs_state *state);
 /*
