@@ -14,7 +14,7 @@ struct kept {
 	struct gs_decision decision;
 	uint8_t id[32], pubkey[32];
 	size_t text_at;
-	size_t word_lens[GS_ANSWER_WORDS];
+	uint16_t word_lens[GS_ANSWER_WORDS]; /* GS_ANSWER_WORD_BYTES at most */
 };
 
 struct gs_decisions {
@@ -70,9 +70,12 @@ gs_decisions_add(struct gs_decisions *decisions, const struct gs_decision *decis
 		kept->decision.num_words = GS_ANSWER_WORDS;
 	gs_buf_add(&decisions->texts, decision->from.ptr, decision->from.len);
 	for (i = 0; i < kept->decision.num_words; i++) {
-		kept->word_lens[i] = decision->words[i].len;
-		gs_buf_add(&decisions->texts, decision->words[i].ptr,
-		    decision->words[i].len);
+		struct gs_str word = decision->words[i];
+
+		if (word.len > GS_ANSWER_WORD_BYTES)
+			word.len = GS_ANSWER_WORD_BYTES;
+		kept->word_lens[i] = (uint16_t)word.len;
+		gs_buf_add(&decisions->texts, word.ptr, word.len);
 	}
 }
 
