@@ -161,8 +161,8 @@ gs_peer_may_connect(struct gs_peer *peer, const char *address)
 		if (strcmp(other->address, address) != 0 || other->takes_turns)
 			continue;
 		other->takes_turns = true;
-		if (other->phase == GS_PEER_OPEN)
-			gs_engine_note_due(engine, 0);
+		other->due_ms = 0;
+		gs_engine_note_due(engine, 0);
 	}
 	return false;
 }

@@ -7,7 +7,8 @@
 #include "mem.h"
 #include "retry.h"
 
-#define TURN_OPEN_MS 60000 /* a turn lasts so long at least */
+#define TURN_OPEN_MS 60000  /* a turn lasts so long at least */
+#define TURN_AGAIN_MS 10000 /* what is not read by then is looked at so often */
 
 struct gs_peer *
 gs_peer_new(struct gs_engine *engine, struct gs_str url, struct gs_now now)
@@ -48,7 +49,7 @@ find_due_ms(const struct gs_peer *peer)
 	if (peer->phase != GS_PEER_OPEN)
 		return due_ms;
 	if (peer->takes_turns)
-		due_ms = gs_retry_earlier(due_ms, peer->opened_ms + TURN_OPEN_MS);
+		due_ms = gs_retry_earlier(due_ms, peer->turn_ms);
 	due_ms = gs_retry_earlier(due_ms, gs_health_deadline_ms(&peer->health));
 	return gs_retry_earlier(due_ms, gs_session_deadline_ms(peer->session));
 }
@@ -108,12 +109,15 @@ gs_peer_update(struct gs_peer *peer, struct gs_now now)
 }
 
 /* All that it had was read, and others wait for its place. */
-static bool
-is_turn_over(const struct gs_peer *peer, struct gs_now now)
+static void
+end_turn(struct gs_peer *peer, struct gs_now now)
 {
-	return peer->takes_turns && !peer->is_bootstrap &&
-	    now.mono_ms - peer->opened_ms >= TURN_OPEN_MS &&
-	    gs_history_num_left(gs_session_history(peer->session)) == 0;
+	if (!peer->takes_turns || now.mono_ms < peer->turn_ms)
+		return;
+	peer->turn_ms = now.mono_ms + TURN_AGAIN_MS;
+	if (!peer->is_bootstrap &&
+	    gs_history_num_left(gs_session_history(peer->session)) == 0)
+		gs_peer_leave(peer, GS_LEAVE_OURS);
 }
 
 static void
@@ -124,8 +128,7 @@ tick_open(struct gs_peer *peer, struct gs_now now)
 		gs_engine_tell(peer, GS_PEER_STATUS);
 	}
 	gs_session_tick(peer->session, now);
-	if (is_turn_over(peer, now))
-		gs_peer_leave(peer, GS_LEAVE_OURS);
+	end_turn(peer, now);
 }
 
 void
@@ -149,6 +152,7 @@ gs_peer_opened(struct gs_peer *peer, struct gs_now now)
 	gs_engine_dial_over(peer);
 	peer->phase = GS_PEER_OPEN;
 	peer->opened_ms = now.mono_ms;
+	peer->turn_ms = now.mono_ms + TURN_OPEN_MS;
 	peer->attempts_ok++;
 	gs_health_opened(&peer->health, now.mono_ms);
 	if (peer->session == NULL)

@@ -45,6 +45,7 @@ struct gs_peer {
 	char address[INET6_ADDRSTRLEN]; /* the last one */
 	bool takes_turns;		/* that has more relays than connections */
 	int64_t opened_ms;		/* the last time; -1: never */
+	int64_t turn_ms;		/* its turn may be over then */
 	bool is_kept;			/* its last dial succeeded */
 	bool was_kept;			/* when it was dialled */
 	char fault[32];
