@@ -12,6 +12,7 @@
 
 #define DATED_S 840		   /* live brings what is dated so well */
 #define PROMPT_MS (20 * 60 * 1000) /* the promise */
+#define FLAPPING_MIN 45		   /* and over several connections */
 #define DAILY_MS (25 * 3600 * 1000 + 1800 * 1000)
 #define FORGOTTEN_MS (300 * 1000) /* a pair that ended has lost its number by then */
 
@@ -23,10 +24,10 @@ struct model_event {
 };
 
 struct model_place {
-	int64_t wanted_ms, seen_ms; /* that it is asked for there; -1 */
-	int64_t clock_ms;	    /* it could come since; -1 */
-	unsigned connection;
-	bool is_new; /* a whole history is due */
+	int64_t wanted_ms, seen_ms;   /* that it is asked for there; -1 */
+	int64_t clock_ms;	      /* it could come since; -1 */
+	unsigned connection, minutes; /* in all that it could have come */
+	bool is_new;		      /* a whole history is due */
 };
 
 struct model_repo {
@@ -73,7 +74,7 @@ model_new(const struct world *world, bool has_daily)
 	for (size_t i = 0; i < world->num_events; i++)
 		model->events[i].stored_ms = -1;
 	for (size_t i = 0; i < world->num_posts; i++)
-		model->places[i] = (struct model_place){ -1, -1, -1, 0, false };
+		model->places[i] = (struct model_place){ -1, -1, -1, 0, 0, false };
 	return model;
 }
 
@@ -363,6 +364,16 @@ want_place(struct model_place *place, int64_t now_ms)
 	place->seen_ms = now_ms;
 }
 
+static bool
+is_late(const struct model_place *place, bool is_prompt, int64_t now_ms)
+{
+	int64_t had_ms = now_ms - place->clock_ms;
+
+	if (!is_prompt)
+		return had_ms > DAILY_MS;
+	return had_ms > PROMPT_MS || place->minutes > FLAPPING_MIN;
+}
+
 static void
 sweep_place(struct model *model, size_t number, size_t at,
     const struct model_link links[WORLD_RELAYS], int64_t now_ms)
@@ -376,6 +387,7 @@ sweep_place(struct model *model, size_t number, size_t at,
 
 	if (!is_asked(model, &world->events[number], post->relay)) {
 		place->wanted_ms = place->clock_ms = -1;
+		place->minutes = 0;
 		return;
 	}
 	want_place(place, now_ms);
@@ -384,6 +396,8 @@ sweep_place(struct model *model, size_t number, size_t at,
 	if (post->at_s * 1000 > now_ms || !gives(model, post->relay, event) ||
 	    (!is_prompt && !model->has_daily))
 		return;
+	if (!is_honest && link->is_named)
+		place->minutes = 0;
 	if (!link->is_open || (!is_honest && link->is_named)) {
 		place->clock_ms = -1;
 		return;
@@ -392,7 +406,8 @@ sweep_place(struct model *model, size_t number, size_t at,
 		place->clock_ms = now_ms;
 		place->connection = link->connection;
 	}
-	if (now_ms - place->clock_ms > (is_prompt ? PROMPT_MS : DAILY_MS))
+	place->minutes++;
+	if (is_late(place, is_prompt, now_ms))
 		complain(model,
 		    "event %s (number %zu, kind %u, of %" PRId64 ", published at %" PRId64
 		    " s on r%zu, asked for since %" PRId64 " s, to be had since %" PRId64
