@@ -20,7 +20,7 @@ struct gs_progress_refused {
 	int64_t due_s; /* wall: tried again then */
 };
 
-/* One relay.  Pointers are borrowed: of a row that was read until the txn ends. */
+/* One relay.  Pointers are borrowed: of a row that was read during the call that tells. */
 struct gs_progress_relay {
 	struct gs_str url; /* canonical */
 	struct gs_health_saved health;
@@ -49,7 +49,7 @@ struct gs_record {
 bool gs_progress_put(struct gs_txn *txn, const struct gs_record *record,
     struct gs_err *err) GS_MUST;
 
-/* False stops.  A row that can't be read is passed over and counted in *damaged. */
+/* False stops.  A row that can't be read is passed over; *damaged is how many those are. */
 typedef bool gs_progress_relay_fn(const struct gs_progress_relay *relay, void *arg);
 bool gs_progress_relays(struct gs_txn *txn, gs_progress_relay_fn *fn, void *arg,
     size_t *damaged, struct gs_err *err) GS_MUST;

@@ -21,7 +21,7 @@
 #define SMALL_MAP_BYTES ((size_t)1 << 26) /* where a limit on addresses forbids more */
 
 static const char *const db_names[NUM_DBS] = { "meta", "event", "id", "kind", "tag",
-	"addr", "author", "expiry", "gone", "judged", "waiting" };
+	"addr", "author", "expiry", "gone", "judged", "waiting", "relay", "progress" };
 
 static bool
 is_disk_full(const struct gs_store *store)
@@ -42,6 +42,9 @@ store_fail(const struct gs_store *store, int rc, struct gs_err *err)
 	case MDB_PAGE_NOTFOUND:
 		return gs_fail(err, GS_EDATA, "%s: not an LMDB store, or damaged: %s",
 		    store->name, mdb_strerror(rc));
+	case MDB_PANIC: /* a meta page was not written: no txn works any more */
+		return gs_fail(err, GS_EUNAVAILABLE,
+		    "%s: can't be written, and must be opened anew", store->name);
 	case MDB_VERSION_MISMATCH:
 		return gs_fail(err, GS_EDATA,
 		    "%s: made or held open by another LMDB version", store->name);
@@ -74,6 +77,8 @@ store_open(struct gs_txn *txn, enum db db)
 {
 	MDB_cursor *cursor = NULL;
 
+	if (txn->store->dbs[db] == NO_DB)
+		return NULL;
 	(void)note_read(txn, mdb_cursor_open(txn->txn, txn->store->dbs[db], &cursor));
 	return cursor;
 }
@@ -94,7 +99,8 @@ store_was_read(const struct gs_txn *txn, struct gs_err *err)
 bool
 store_get(struct gs_txn *txn, enum db db, MDB_val key, MDB_val *value)
 {
-	return note_read(txn, mdb_get(txn->txn, txn->store->dbs[db], &key, value));
+	return txn->store->dbs[db] != NO_DB &&
+	    note_read(txn, mdb_get(txn->txn, txn->store->dbs[db], &key, value));
 }
 
 bool
@@ -353,6 +359,22 @@ is_empty(MDB_txn *txn)
 	    mdb_stat(txn, main_db, &stat) == 0 && stat.ms_entries == 0;
 }
 
+/* A writer makes what an older store lacks; a reader goes without. */
+static int
+open_db(struct gs_store *store, struct gs_txn *txn, enum db db, unsigned flags)
+{
+	int rc;
+
+	if (db >= DB_RELAY && txn->writes)
+		flags = MDB_CREATE;
+	rc = mdb_dbi_open(txn->txn, db_names[db], flags, &store->dbs[db]);
+	if (rc == MDB_NOTFOUND && db >= DB_RELAY) {
+		store->dbs[db] = NO_DB;
+		return 0;
+	}
+	return rc;
+}
+
 static bool
 open_dbs(struct gs_store *store, bool create, struct gs_err *err)
 {
@@ -365,7 +387,7 @@ open_dbs(struct gs_store *store, bool create, struct gs_err *err)
 		return false;
 	flags = create && is_empty(txn->txn) ? MDB_CREATE : 0;
 	for (i = 0; i < NUM_DBS && rc == 0; i++)
-		rc = mdb_dbi_open(txn->txn, db_names[i], flags, &store->dbs[i]);
+		rc = open_db(store, txn, (enum db)i, flags);
 	if (rc != 0) {
 		gs_txn_end(txn);
 		if (rc == MDB_NOTFOUND)
@@ -394,38 +416,6 @@ open_dbs(struct gs_store *store, bool create, struct gs_err *err)
 	return rc == 0 || store_fail(store, rc, err);
 }
 
-/* A scratch store has no names: nobody finds it, and a crash leaves nothing. */
-static void
-unlink_scratch(const char *dir)
-{
-	static const char *const names[] = { "data.mdb", "lock.mdb" };
-	struct gs_buf path = GS_BUF_INIT;
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		gs_buf_clear(&path);
-		gs_buf_printf(&path, "%s/%s", dir, names[i]);
-		(void)unlink(path.data);
-	}
-	(void)rmdir(dir);
-	gs_buf_fini(&path);
-}
-
-static char *
-make_scratch(struct gs_err *err)
-{
-	const char *tmp = getenv("TMPDIR");
-	struct gs_buf dir = GS_BUF_INIT;
-
-	gs_buf_printf(&dir, "%s/grasp-sync.XXXXXX",
-	    tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-	if (mkdtemp(dir.data) != NULL)
-		return gs_buf_take(&dir);
-	(void)gs_fail(err, GS_ECREATE, "%s: %s (set TMPDIR?)", dir.data, strerror(errno));
-	gs_buf_fini(&dir);
-	return NULL;
-}
-
 static bool
 open_at(struct gs_store *store, const char *dir, const struct gs_store_options *options,
     struct gs_err *err)
@@ -434,7 +424,7 @@ open_at(struct gs_store *store, const char *dir, const struct gs_store_options *
 
 	rc = open_env(store, dir, options);
 	if (options->scratch)
-		unlink_scratch(dir);
+		scratch_unlink(dir);
 	if (rc == EACCES || rc == EROFS)
 		return gs_fail(err, options->read_only ? GS_ENOINPUT : GS_ECREATE,
 		    "%s: %s (LMDB needs to write lock.mdb, also to read)", dir,
@@ -463,7 +453,7 @@ struct gs_store *
 gs_store_open(const char *dir, const struct gs_store_options *options, struct gs_err *err)
 {
 	struct gs_store *store;
-	char *name = options->scratch ? make_scratch(err) : gs_mem_str(dir);
+	char *name = options->scratch ? scratch_make(err) : gs_mem_str(dir);
 
 	if (name == NULL)
 		return NULL;

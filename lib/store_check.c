@@ -192,6 +192,22 @@ check_waiting_row(void *arg, MDB_val key, MDB_val value)
 }
 
 static void
+check_relay_row(void *arg, MDB_val key, MDB_val value)
+{
+	if (!progress_is_relay(key, value))
+		report(arg, "a row of relays is damaged");
+}
+
+static void
+check_progress_row(void *arg, MDB_val key, MDB_val value)
+{
+	const struct check *check = arg;
+
+	if (!progress_is_pair(key, value, check->txn->next_sequence))
+		report(arg, "a row of progress is damaged, or ahead of the store");
+}
+
+static void
 check_totals(struct check *check)
 {
 	static const struct {
@@ -227,7 +243,9 @@ gs_store_check(struct gs_store *store, gs_fault_fn *fn, void *arg, uint64_t *fau
 	check.row = NULL;
 	ok = ok && store_each(check.txn, DB_JUDGED, check_judged_row, &check, err) &&
 	    store_each(check.txn, DB_ADDR, check_addr_row, &check, err) &&
-	    store_each(check.txn, DB_WAITING, check_waiting_row, &check, err);
+	    store_each(check.txn, DB_WAITING, check_waiting_row, &check, err) &&
+	    store_each(check.txn, DB_RELAY, check_relay_row, &check, err) &&
+	    store_each(check.txn, DB_PROGRESS, check_progress_row, &check, err);
 	if (ok)
 		check_totals(&check);
 	*faults = check.faults;

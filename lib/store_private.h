@@ -2,6 +2,7 @@
 #ifndef GS_STORE_PRIVATE_H
 #define GS_STORE_PRIVATE_H
 
+#include <limits.h>
 #include <lmdb.h>
 #include <pthread.h>
 #include <string.h>
@@ -20,8 +21,12 @@ enum db {
 	DB_GONE,
 	DB_JUDGED,
 	DB_WAITING,
+	DB_RELAY, /* this one and those behind it are missing in older stores */
+	DB_PROGRESS,
 	NUM_DBS
 };
+
+#define NO_DB UINT_MAX /* not there, and we only read: no rows */
 
 struct gs_store {
 	MDB_env *env;
@@ -109,7 +114,7 @@ bool store_get(struct gs_txn *txn, enum db db, MDB_val key, MDB_val *value);
 bool store_set(struct gs_txn *txn, enum db db, MDB_val key, MDB_val value,
     struct gs_err *err) GS_MUST;
 bool store_del(struct gs_txn *txn, enum db db, MDB_val key, struct gs_err *err) GS_MUST;
-/* A cursor, to be closed; NULL: txn->fault. */
+/* A cursor, to be closed; NULL: txn->fault, or the table is missing. */
 MDB_cursor *store_open(struct gs_txn *txn, enum db db);
 /* Moves a cursor; false: no such row, or txn->fault. */
 bool store_seek(struct gs_txn *txn, MDB_cursor *cursor, MDB_val *key, MDB_val *value,
@@ -125,6 +130,12 @@ bool store_each(struct gs_txn *txn, enum db db, store_each_fn *fn, void *arg,
 uint64_t store_get_number(struct gs_txn *txn, const char *name); /* of meta; 0: none */
 bool store_set_number(struct gs_txn *txn, const char *name, uint64_t number,
     struct gs_err *err) GS_MUST;
+
+/* --- store_scratch.c --- */
+
+char *scratch_make(struct gs_err *err); /* the caller's; NULL: GS_ECREATE */
+/* Nobody finds it, and a crash leaves nothing.  Once it is open. */
+void scratch_unlink(const char *dir);
 
 /* --- store_row.c: one event and its indexes --- */
 
@@ -164,5 +175,11 @@ bool judged_put(struct gs_txn *txn, unsigned kind, int64_t created_at,
     const uint8_t id[static 32], const struct judged *judged, struct gs_err *err) GS_MUST;
 bool judged_get(struct gs_txn *txn, const uint8_t id[static 32], struct judged *judged);
 bool judged_decode(struct judged *judged, MDB_val value);
+
+/* --- store_progress.c --- */
+
+/* Is the row sound, and canonical? */
+bool progress_is_relay(MDB_val key, MDB_val value);
+bool progress_is_pair(MDB_val key, MDB_val value, uint64_t next_sequence);
 
 #endif
