@@ -40,12 +40,20 @@ gs_peer_free(struct gs_peer *peer)
 
 /* --- what is due --- */
 
+/* While it consolidates it waits with tidying up: that ends with all packed anew. */
+static bool
+has_plan_due(const struct gs_peer *peer, struct gs_now now)
+{
+	return peer->consolidated_s < 0 || !gs_plan_is_untidy(peer->plan, now);
+}
+
 static int64_t
-find_due_ms(const struct gs_peer *peer)
+find_due_ms(const struct gs_peer *peer, struct gs_now now)
 {
 	int64_t due_ms = peer->phase == GS_PEER_LEAVING ? -1 : peer->leave_ms;
 
-	due_ms = gs_retry_earlier(due_ms, gs_plan_deadline_ms(peer->plan));
+	if (has_plan_due(peer, now))
+		due_ms = gs_retry_earlier(due_ms, gs_plan_deadline_ms(peer->plan));
 	if (peer->phase != GS_PEER_OPEN)
 		return due_ms;
 	if (peer->takes_turns)
@@ -101,7 +109,7 @@ gs_peer_update(struct gs_peer *peer, struct gs_now now)
 		tell_filters(peer);
 		leave_if_unwell(peer);
 	}
-	peer->due_ms = find_due_ms(peer);
+	peer->due_ms = find_due_ms(peer, now);
 	if (peer->due_ms >= 0)
 		gs_engine_note_due(peer->engine, peer->due_ms);
 	if (peer->phase == GS_PEER_OPEN)
@@ -221,7 +229,7 @@ gs_peer_next_frame(struct gs_peer *peer, struct gs_buf *frame, struct gs_now now
 	if (peer->phase != GS_PEER_OPEN)
 		return false;
 	has_frame = gs_session_next_frame(peer->session, frame, now);
-	peer->due_ms = find_due_ms(peer);
+	peer->due_ms = find_due_ms(peer, now);
 	if (peer->due_ms >= 0)
 		gs_engine_note_due(peer->engine, peer->due_ms);
 	return has_frame;
