@@ -107,6 +107,7 @@ stop_daemon() {
 	local status=0 begin
 	begin=$(now_ms)
 	kill -TERM "$daemon_pid"
+	wait_for has_ended || { kill_daemon && return 1; }
 	wait "$daemon_pid" || status=$?
 	daemon_pid=''
 	[ "$status" -eq 0 ] || {
@@ -124,6 +125,11 @@ kill_daemon() {
 
 is_running() {
 	[ -n "$daemon_pid" ] && kill -0 "$daemon_pid" 2>/dev/null
+}
+
+# Also while nobody has waited for it.
+has_ended() {
+	! grep -q '^State:[[:blank:]]*[^Z[:blank:]]' "/proc/$daemon_pid/status" 2>/dev/null
 }
 
 # usage: get PATH   of the daemon's HTTP
