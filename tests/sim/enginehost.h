@@ -40,6 +40,9 @@ struct host_relay {
 	bool is_vague;	    /* its short drops before a restart are not known */
 	int64_t idle_ms;    /* wanted and due, and not dialled, since; -1 */
 	int64_t next_ms;    /* whatever comes next */
+
+	int64_t packed_h; /* the hour in which it was packed anew last, and how often */
+	size_t repacks;
 };
 
 /* Waits for its commit. */
