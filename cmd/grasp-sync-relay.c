@@ -397,7 +397,9 @@ conclude(struct reader *reader)
 static bool
 open_world(struct reader *reader, struct gs_err *err)
 {
-	const struct gs_loop_ops ops = { take_signal, flush_events, reader };
+	const struct gs_loop_ops ops = {
+		.signalled = take_signal, .idle = flush_events, .arg = reader
+	};
 
 	reader->loop = gs_loop_new(&ops, &reader->net, err);
 	if (reader->loop == NULL)

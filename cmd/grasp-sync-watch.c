@@ -423,7 +423,9 @@ open_store(struct watcher *watcher, struct gs_err *err)
 static bool
 open_world(struct watcher *watcher, struct gs_err *err)
 {
-	const struct gs_loop_ops ops = { take_signal, take_events, watcher };
+	const struct gs_loop_ops ops = {
+		.signalled = take_signal, .idle = take_events, .arg = watcher
+	};
 
 	watcher->window = gs_window_new(watcher->window_ms);
 	if (!open_store(watcher, err) || !load_state(watcher, err))

@@ -43,14 +43,15 @@ struct gs_link;
 struct gs_link *gs_link_new(struct gs_loop *loop, const struct gs_link_options *options,
     const struct gs_link_ops *ops);
 void gs_link_free(struct gs_link *link); /* before its loop; nothing is called any more */
-void gs_link_dial(struct gs_link *link);
+/* is_kept: see gs_resolver_ask.  Only when idle: new, or ended. */
+void gs_link_dial(struct gs_link *link, bool is_kept);
 void gs_link_want_write(struct gs_link *link);
 /* Nothing is read until it is resumed; also before it is open, and over connections. */
 void gs_link_pause(struct gs_link *link);
 void gs_link_resume(struct gs_link *link);
 /* How long it has been paused since this was asked last, while open. */
 int64_t gs_link_take_paused_ms(struct gs_link *link);
-/* Says goodbye; ended follows, later. */
+/* Says goodbye, or stops dialling; ended follows, later. */
 void gs_link_close(struct gs_link *link);
 bool gs_link_is_open(const struct gs_link *link);
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -169,6 +170,10 @@ open_signals(struct gs_loop *loop, struct gs_err *err)
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
+	if (loop->ops.more_signals) {
+		(void)sigaddset(&set, SIGHUP);
+		(void)sigaddset(&set, SIGUSR1);
+	}
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	loop->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (loop->signal_fd < 0)
@@ -178,6 +183,17 @@ open_signals(struct gs_loop *loop, struct gs_err *err)
 		return gs_fail(err, GS_EIO, "epoll: %s", strerror(errno));
 	gs_watch_set(loop->signals, GS_WATCH_READ);
 	return true;
+}
+
+void
+gs_loop_raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max < GS_LOOP_FILES ? limit.rlim_max : GS_LOOP_FILES;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 struct gs_loop *

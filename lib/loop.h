@@ -14,11 +14,12 @@
 struct gs_loop;
 
 struct gs_loop_ops {
-	/* SIGINT or SIGTERM came. */
+	/* SIGINT or SIGTERM came; with more_signals also SIGHUP and SIGUSR1. */
 	void (*signalled)(int number, void *arg);
 	/* All that was there is dealt with: a good moment to flush.  May be NULL. */
 	void (*idle)(void *arg);
 	void *arg;
+	bool more_signals;
 };
 
 /* What holds for all that is dialled; NULL in it, or in its place: nothing special. */
@@ -27,6 +28,13 @@ struct gs_loop_net {
 	const char
 	    *proxy; /* "ADDRESS:PORT" of an HTTP proxy: all is dialled through it */
 };
+
+/*
+ * As many descriptors as the system allows this process, up to what we need: before the
+ * loop is made, whose table grows with them.
+ */
+#define GS_LOOP_FILES 4096
+void gs_loop_raise_files(void);
 
 /*
  * Blocks SIGINT and SIGTERM in the calling thread for good, to get them through a

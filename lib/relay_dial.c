@@ -118,7 +118,7 @@ gs_relay_begin_dial(struct gs_relay *relay)
 	gs_relay_set_timer(relay);
 	if (relay->options.resolver != NULL) {
 		relay->question = gs_resolver_ask(relay->options.resolver, &relay->url,
-		    relay->options.allow_private, take_resolved, relay);
+		    relay->options.allow_private, true, take_resolved, relay);
 		return;
 	}
 	relay->resolved.num = 1;

@@ -21,7 +21,7 @@
 struct gs_question {
 	struct gs_question *next;
 	char host[GS_URL_BYTES + 1];
-	bool allow_private;
+	bool allow_private, is_kept;
 	gs_resolve_fn *fn; /* NULL: nobody waits any more */
 	void *arg;
 	struct gs_resolved resolved;
@@ -35,9 +35,10 @@ struct line {
 struct pool {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct line asked, answered;
+	struct line kept, strangers, answered;
 	unsigned threads, idle;
-	unsigned waiting; /* questions in asked */
+	unsigned waiting; /* questions in kept and strangers */
+	unsigned busy;	  /* threads with a stranger's */
 	unsigned users;	  /* the threads and the resolver */
 	bool is_over;
 	int event_fd; /* written to for each answer */
@@ -176,7 +177,8 @@ leave_pool(struct pool *pool)
 	(void)pthread_mutex_unlock(&pool->lock);
 	if (!is_last)
 		return;
-	free_line(&pool->asked);
+	free_line(&pool->kept);
+	free_line(&pool->strangers);
 	free_line(&pool->answered);
 	(void)close(pool->event_fd);
 	(void)pthread_cond_destroy(&pool->wake);
@@ -196,6 +198,17 @@ give_answer(struct pool *pool, struct gs_question *question)
 	(void)put; /* fails only when there is something to read there already */
 }
 
+/* Called with the lock: the next one that may be served now. */
+static struct gs_question *
+take_question(struct pool *pool)
+{
+	struct gs_question *question = pop(&pool->kept);
+
+	if (question == NULL && pool->busy < GS_RESOLVE_THREADS - GS_RESOLVE_KEPT)
+		question = pop(&pool->strangers);
+	return question;
+}
+
 static void *
 serve_questions(void *arg)
 {
@@ -203,7 +216,7 @@ serve_questions(void *arg)
 
 	(void)pthread_mutex_lock(&pool->lock);
 	while (!pool->is_over) {
-		struct gs_question *question = pop(&pool->asked);
+		struct gs_question *question = take_question(pool);
 
 		if (question == NULL) {
 			pool->idle++;
@@ -212,9 +225,11 @@ serve_questions(void *arg)
 			continue;
 		}
 		pool->waiting--;
+		pool->busy += !question->is_kept;
 		(void)pthread_mutex_unlock(&pool->lock);
 		answer(pool, question);
 		(void)pthread_mutex_lock(&pool->lock);
+		pool->busy -= !question->is_kept;
 		give_answer(pool, question);
 	}
 	leave_pool(pool);
@@ -312,14 +327,14 @@ put_question(struct pool *pool, struct gs_question *question)
 		give_answer(pool, question);
 		return;
 	}
-	push(&pool->asked, question);
+	push(question->is_kept ? &pool->kept : &pool->strangers, question);
 	pool->waiting++;
 	(void)pthread_cond_signal(&pool->wake);
 }
 
 struct gs_question *
 gs_resolver_ask(struct gs_resolver *resolver, const struct gs_url *url,
-    bool allow_private, gs_resolve_fn *fn, void *arg)
+    bool allow_private, bool is_kept, gs_resolve_fn *fn, void *arg)
 {
 	struct gs_question *question = gs_mem_new(sizeof(*question));
 	struct pool *pool = resolver->pool;
@@ -328,6 +343,7 @@ gs_resolver_ask(struct gs_resolver *resolver, const struct gs_url *url,
 
 	(void)snprintf(question->host, sizeof(question->host), "%s", url->host);
 	question->allow_private = allow_private;
+	question->is_kept = is_kept;
 	question->fn = fn;
 	question->arg = arg;
 	(void)pthread_mutex_lock(&pool->lock);

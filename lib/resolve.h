@@ -13,6 +13,7 @@
 #define GS_RESOLVE_ADDRESSES 16 /* kept of a name */
 #define GS_RESOLVE_FOUND 256	/* looked at */
 #define GS_RESOLVE_THREADS 4
+#define GS_RESOLVE_KEPT 2 /* of them, for questions that are kept: DESIGN 3 "Health" */
 
 /* An address as it was found. */
 struct gs_found {
@@ -48,11 +49,15 @@ struct gs_resolver *gs_resolver_new(struct gs_loop *loop, gs_resolve_lookup *loo
 /* No question's fn is called any more.  Before its loop. */
 void gs_resolver_free(struct gs_resolver *resolver);
 
-/* Calls fn later, once, in the loop.  allow_private: everything may be dialled. */
+/*
+ * Calls fn later, once, in the loop.  allow_private: everything may be dialled.  is_kept:
+ * of a relay that is known to work; others never hold all threads.
+ */
 struct gs_question;
 typedef void gs_resolve_fn(const struct gs_resolved *resolved, void *arg);
 struct gs_question *gs_resolver_ask(struct gs_resolver *resolver,
-    const struct gs_url *url, bool allow_private, gs_resolve_fn *fn, void *arg);
+    const struct gs_url *url, bool allow_private, bool is_kept, gs_resolve_fn *fn,
+    void *arg);
 /* fn is not called any more; not after it was called. */
 void gs_question_cancel(struct gs_question *question);
 

@@ -242,7 +242,7 @@ make_relay(struct dialler *dialler)
 static void
 open_all(struct dialler *dialler)
 {
-	const struct gs_loop_ops ops = { take_signal, NULL, dialler };
+	const struct gs_loop_ops ops = { .signalled = take_signal, .arg = dialler };
 	const struct gs_loop_net net = { .ca_file = dialler->ca_file };
 	struct gs_err why;
 

@@ -68,7 +68,7 @@ read_pipe(void *arg)
 static void
 open_world(struct world *world, int fd)
 {
-	const struct gs_loop_ops ops = { ignore_signal, NULL, NULL };
+	const struct gs_loop_ops ops = { .signalled = ignore_signal };
 	struct gs_err err;
 
 	(void)signal(SIGPIPE, SIG_IGN);

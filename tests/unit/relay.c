@@ -91,7 +91,7 @@ find_port(void)
 static void
 read_once(struct world *world, const char *const *answers, bool allow_private)
 {
-	const struct gs_loop_ops loop_ops = { ignore_signal, NULL, NULL };
+	const struct gs_loop_ops loop_ops = { .signalled = ignore_signal };
 	const struct gs_relay_ops ops = { refuse_event, note_change, stop_loop, world };
 	struct gs_relay_options options = { .once = true,
 		.allow_private = allow_private,

@@ -228,7 +228,7 @@ ignore_signal(int number, void *arg)
 static void
 open_world(struct world *world, gs_resolve_lookup *lookup)
 {
-	const struct gs_loop_ops ops = { ignore_signal, NULL, NULL };
+	const struct gs_loop_ops ops = { .signalled = ignore_signal };
 	struct gs_err err;
 
 	memset(world, 0, sizeof(*world));
@@ -254,7 +254,8 @@ ask(struct world *world, const char *text, bool allow_private)
 	struct gs_url url;
 
 	assert_true(gs_url_parse_relay(&url, gs_str_of(text), true, NULL));
-	return gs_resolver_ask(world->resolver, &url, allow_private, take_answer, world);
+	return gs_resolver_ask(world->resolver, &url, allow_private, true, take_answer,
+	    world);
 }
 
 static void
