@@ -18,15 +18,19 @@ struct gs_httpd_answer {
 };
 
 struct gs_httpd_ops {
-	/* path without its query.  Fills the answer; unknown paths: 404. */
+	/*
+	 * path without its query.  Fills the answer, which is 404 and plain text until
+	 * then; its body is taken.  Also for HEAD, of which the body is not sent.  The
+	 * server must not be freed from within.
+	 */
 	void (*get)(struct gs_str path, struct gs_httpd_answer *answer, void *arg);
 	void *arg;
 };
 
 /*
- * address: "127.0.0.1:9100", "[::1]:9100", "PORT" (of 127.0.0.1; 0: a free one), or
- * "unix:/path" (0660, replaced if nobody listens there).  NULL: GS_EUSAGE (no such
- * address), GS_EUNAVAILABLE (taken, forbidden).
+ * address: "127.0.0.1:9100", "localhost:9100", "[::1]:9100", "PORT" (of 127.0.0.1; 0: a
+ * free one), or "unix:/path" (0660, replaced if nobody listens there).  NULL: GS_EUSAGE
+ * (no such address, or not of this machine), GS_EUNAVAILABLE (taken, forbidden).
  */
 struct gs_httpd;
 struct gs_httpd *gs_httpd_new(struct gs_loop *loop, const char *address,

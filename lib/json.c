@@ -94,9 +94,9 @@ pass_char(struct gs_json *json, char c, const char *why)
 	return true;
 }
 
-/* Length of the UTF-8 sequence at p; 0: overlong, a surrogate or too high (RFC 3629). */
-static size_t
-utf8_len(const uint8_t *p, size_t left)
+/* 0: overlong, a surrogate or too high (RFC 3629). */
+size_t
+gs_json_utf8_len(const uint8_t *p, size_t left)
 {
 	uint8_t low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
 	uint8_t high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
@@ -175,7 +175,7 @@ pass_escape(struct gs_json *json, const char *p)
 static const char *
 pass_utf8(struct gs_json *json, const char *p)
 {
-	size_t len = utf8_len((const uint8_t *)p, (size_t)(json->end - p));
+	size_t len = gs_json_utf8_len((const uint8_t *)p, (size_t)(json->end - p));
 
 	if (len != 0)
 		return p + len;

@@ -77,6 +77,9 @@ bool gs_json_is(struct gs_json_value value, const char *text);
 /* Value of a GS_JSON_INT within +-GS_JSON_INT_MAX. */
 bool gs_json_int(struct gs_json_value value, int64_t *out) GS_MUST;
 
+/* Length of the UTF-8 sequence at p that begins with a byte over 0x7f; 0: it is none. */
+size_t gs_json_utf8_len(const uint8_t *p, size_t left);
+
 /*
  * Adds a string with its quotes, escaped as NIP-01 ids are hashed: \n \" \\ \r \t
  * \b \f short, other bytes below 0x20 as \u00xx, all else (also 0x7f) raw.

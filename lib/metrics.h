@@ -13,7 +13,7 @@ enum gs_metric_type { GS_METRIC_GAUGE, GS_METRIC_COUNTER };
 
 struct gs_label {
 	const char *name;
-	struct gs_str value; /* any bytes: escaped, invalid UTF-8 replaced, cut at 512 */
+	struct gs_str value; /* escaped, cut at 512 bytes; U+FFFD for what is no text */
 };
 
 /* Begins a family: HELP and TYPE lines.  All its samples follow at once. */
