@@ -9,63 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "ingest_private.h"
 #include "mem.h"
 
 /* Queued or being verified: enough to keep the workers busy during a commit. */
 #define BATCHES_A_WORKER 16
-#define KEPT_BYTES ((size_t)16384) /* of a longer line no memory is kept */
-
-/* --- batches --- */
-
-static struct batch *
-new_batch(void)
-{
-	struct batch *batch = gs_mem_new(sizeof(*batch));
-
-	batch->items = gs_mem_array(BATCH_LINES, sizeof(*batch->items));
-	return batch;
-}
-
-static void
-clear_batch(struct batch *batch)
-{
-	size_t i;
-
-	for (i = 0; i < batch->num; i++) {
-		struct item *item = &batch->items[i];
-		struct gs_event event = item->event;
-
-		free(item->why);
-		if (item->len > KEPT_BYTES) {
-			gs_event_fini(&event);
-			event = (struct gs_event)GS_EVENT_INIT;
-		}
-		*item = (struct item){ .event = event };
-	}
-	batch->num = 0;
-	batch->is_flush = false;
-	if (batch->text.cap > 2 * BATCH_BYTES)
-		gs_buf_fini(&batch->text);
-	gs_buf_clear(&batch->text);
-}
-
-static void
-free_batches(struct batch *batch)
-{
-	while (batch != NULL) {
-		struct batch *next = batch->next;
-		size_t i;
-
-		clear_batch(batch);
-		for (i = 0; i < BATCH_LINES; i++)
-			gs_event_fini(&batch->items[i].event);
-		free(batch->items);
-		gs_buf_fini(&batch->text);
-		free(batch);
-		batch = next;
-	}
-}
+#define SPARE_BATCHES 8 /* kept by an ingest that is mostly idle */
 
 /* --- the queue; all with the lock held --- */
 
@@ -75,8 +25,9 @@ take_spare(struct gs_ingest *ingest)
 	struct batch *batch = ingest->spare;
 
 	if (batch == NULL)
-		return new_batch();
+		return batch_new();
 	ingest->spare = batch->next;
+	ingest->num_spare--;
 	batch->next = NULL;
 	return batch;
 }
@@ -108,20 +59,12 @@ queue_flush(struct gs_ingest *ingest)
 }
 
 static void
-fill(struct gs_ingest *ingest, struct gs_str line, uint64_t number)
+fill(struct gs_ingest *ingest, const struct gs_ingest_line *line, bool may_skip)
 {
 	struct batch *batch = ingest->filling;
-	struct item *item = &batch->items[batch->num++];
 
-	item->number = number;
-	item->at = batch->text.len;
-	if (line.len > GS_INGEST_LINE_BYTES) {
-		item->fault = GS_EVENT_SIZE;
-		item->why = gs_mem_str("line is too long");
-	} else {
-		item->len = line.len;
-		gs_buf_add(&batch->text, line.ptr, line.len);
-	}
+	batch_add(batch, line, may_skip);
+	ingest->queued_bytes += batch_cost(line);
 	ingest->has_unflushed = true;
 	if (batch->num == BATCH_LINES || batch->text.len >= BATCH_BYTES)
 		queue_filling(ingest);
@@ -129,13 +72,32 @@ fill(struct gs_ingest *ingest, struct gs_str line, uint64_t number)
 		(void)pthread_cond_signal(&ingest->work);
 }
 
-/* For a worker.  Lines that are wanted at once do not wait for a full batch. */
+/*
+ * Lines that are wanted at once do not wait for a full batch, unless many batches wait.
+ * Records can wait for lines a while.
+ */
+static bool
+is_filling_due(const struct gs_ingest *ingest)
+{
+	if (!ingest->options.commit_when_idle || ingest->num_queued >= ingest->max_queued)
+		return false;
+	return ingest->filling->num > 0 ||
+	    (ingest->filling->records != NULL &&
+		gs_clock_now().mono_ms >= ingest->records_due_ms);
+}
+
+/* For a worker. */
 static struct batch *
 wait_for_work(struct gs_ingest *ingest)
 {
 	while (ingest->next_work == NULL && !ingest->is_ending && !ingest->has_failed) {
-		if (ingest->options.commit_when_idle && ingest->filling->num > 0)
+		if (is_filling_due(ingest))
 			queue_filling(ingest);
+		else if (ingest->options.commit_when_idle &&
+		    ingest->num_queued < ingest->max_queued &&
+		    ingest->filling->records != NULL)
+			ingest_wait_until(&ingest->work, &ingest->lock,
+			    ingest->records_due_ms);
 		else
 			(void)pthread_cond_wait(&ingest->work, &ingest->lock);
 	}
@@ -166,16 +128,31 @@ wants_commit(const struct gs_ingest *ingest, const struct batch *batch)
 	    ingest->filling->num == 0;
 }
 
-static void
+/* Returns what is not to be kept, linked. */
+static struct batch *
 recycle(struct gs_ingest *ingest, struct batch *batch)
 {
-	while (batch != NULL) {
+	while (batch != NULL &&
+	    !(ingest->options.commit_when_idle && ingest->num_spare >= SPARE_BATCHES)) {
 		struct batch *next = batch->next;
 
 		batch->next = ingest->spare;
 		ingest->spare = batch;
+		ingest->num_spare++;
 		batch = next;
 	}
+	return batch;
+}
+
+/* A line was refused, and now there is room; then room is to be called. */
+static bool
+has_room_again(struct gs_ingest *ingest)
+{
+	if (!ingest->wants_room ||
+	    (ingest->queued_bytes > GS_INGEST_QUEUE_BYTES / 2 && !ingest->has_failed))
+		return false;
+	ingest->wants_room = false;
+	return ingest->options.room != NULL;
 }
 
 /* --- threads --- */
@@ -217,6 +194,7 @@ static struct batch *
 take_ready(struct gs_ingest *ingest, bool *commit)
 {
 	struct batch *batch;
+	bool has_room = false;
 
 	(void)pthread_mutex_lock(&ingest->lock);
 	batch = wait_for_ready(ingest);
@@ -225,23 +203,34 @@ take_ready(struct gs_ingest *ingest, bool *commit)
 		if (ingest->first == NULL)
 			ingest->last = NULL;
 		ingest->num_queued--;
+		ingest->queued_bytes -= batch->cost;
 		*commit = wants_commit(ingest, batch);
+		has_room = has_room_again(ingest);
 		(void)pthread_cond_signal(&ingest->room);
+		if (!batch_is_empty(ingest->filling)) /* its turn may have come */
+			(void)pthread_cond_signal(&ingest->work);
 	}
 	(void)pthread_mutex_unlock(&ingest->lock);
+	if (has_room)
+		ingest->options.room(ingest->options.arg);
 	return batch;
 }
 
 static void
 fail(struct gs_ingest *ingest, const struct gs_err *err)
 {
+	bool has_room;
+
 	ingest_give_up(ingest);
 	(void)pthread_mutex_lock(&ingest->lock);
 	ingest->err = *err;
 	ingest->has_failed = true;
+	has_room = has_room_again(ingest);
 	(void)pthread_cond_broadcast(&ingest->work);
 	(void)pthread_cond_broadcast(&ingest->room);
 	(void)pthread_mutex_unlock(&ingest->lock);
+	if (has_room)
+		ingest->options.room(ingest->options.arg);
 }
 
 static void
@@ -251,10 +240,22 @@ release_group(struct gs_ingest *ingest)
 	struct batch *batch;
 
 	for (batch = group; batch != NULL; batch = batch->next)
-		clear_batch(batch);
+		batch_clear(batch);
 	(void)pthread_mutex_lock(&ingest->lock);
-	recycle(ingest, group);
+	group = recycle(ingest, group);
 	(void)pthread_mutex_unlock(&ingest->lock);
+	batch_free(group);
+}
+
+static bool
+write_batch(struct gs_ingest *ingest, struct batch *batch, bool commit,
+    struct gs_err *err)
+{
+	if (ingest_add(ingest, batch, err) &&
+	    (!(commit || ingest_is_full(ingest)) || ingest_commit(ingest, err)))
+		return true;
+	return ingest->options.persists && err->code == GS_EIO &&
+	    ingest_persist(ingest, err);
 }
 
 static void *
@@ -266,9 +267,7 @@ run_writer(void *arg)
 	bool commit = false;
 
 	while ((batch = take_ready(ingest, &commit)) != NULL) {
-		if (!ingest_add(ingest, batch, &err) ||
-		    ((commit || ingest_is_full(ingest)) &&
-			!ingest_commit(ingest, &err))) {
+		if (!write_batch(ingest, batch, commit, &err)) {
 			fail(ingest, &err);
 			return NULL;
 		}
@@ -285,6 +284,7 @@ stop_threads(struct gs_ingest *ingest)
 	ingest->is_ending = true;
 	(void)pthread_cond_broadcast(&ingest->work);
 	(void)pthread_cond_broadcast(&ingest->ready);
+	(void)pthread_cond_broadcast(&ingest->ending);
 	(void)pthread_mutex_unlock(&ingest->lock);
 	while (ingest->num_workers > 0)
 		(void)pthread_join(ingest->workers[--ingest->num_workers], NULL);
@@ -320,6 +320,31 @@ count_workers(unsigned wanted)
 	return wanted < GS_INGEST_WORKERS ? wanted : GS_INGEST_WORKERS;
 }
 
+static void
+init_locks(struct gs_ingest *ingest)
+{
+	pthread_condattr_t attr; /* of waits that end at a time of gs_clock_now */
+
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_mutex_init(&ingest->lock, NULL);
+	(void)pthread_cond_init(&ingest->work, &attr);
+	(void)pthread_cond_init(&ingest->ending, &attr);
+	(void)pthread_cond_init(&ingest->ready, NULL);
+	(void)pthread_cond_init(&ingest->room, NULL);
+	(void)pthread_condattr_destroy(&attr);
+}
+
+static void
+fini_locks(struct gs_ingest *ingest)
+{
+	(void)pthread_cond_destroy(&ingest->work);
+	(void)pthread_cond_destroy(&ingest->ending);
+	(void)pthread_cond_destroy(&ingest->ready);
+	(void)pthread_cond_destroy(&ingest->room);
+	(void)pthread_mutex_destroy(&ingest->lock);
+}
+
 struct gs_ingest *
 gs_ingest_new(struct gs_store *store, const struct gs_ingest_options *options,
     struct gs_err *err)
@@ -330,13 +355,14 @@ gs_ingest_new(struct gs_store *store, const struct gs_ingest_options *options,
 	ingest->store = store;
 	ingest->options = *options;
 	ingest->max_queued = (size_t)num_workers * BATCHES_A_WORKER;
-	ingest->filling = new_batch();
+	ingest->filling = batch_new();
 	ingest->group_limit = BATCH_LINES;
+	ingest->decisions = gs_decisions_new();
 	ingest->intake = gs_intake_new(options->policy);
-	(void)pthread_mutex_init(&ingest->lock, NULL);
-	(void)pthread_cond_init(&ingest->work, NULL);
-	(void)pthread_cond_init(&ingest->ready, NULL);
-	(void)pthread_cond_init(&ingest->room, NULL);
+	if (options->decided != NULL)
+		gs_intake_set_decided(ingest->intake, options->decided, options->arg);
+	verified_init(&ingest->verified);
+	init_locks(ingest);
 	if (!start_threads(ingest, num_workers, err)) {
 		gs_ingest_free(ingest);
 		return NULL;
@@ -345,8 +371,9 @@ gs_ingest_new(struct gs_store *store, const struct gs_ingest_options *options,
 }
 
 bool
-gs_ingest_push(struct gs_ingest *ingest, struct gs_str line, uint64_t number)
+gs_ingest_push(struct gs_ingest *ingest, struct gs_str text, uint64_t number)
 {
+	struct gs_ingest_line line = { .text = text, .number = number };
 	bool ok;
 
 	(void)pthread_mutex_lock(&ingest->lock);
@@ -354,9 +381,44 @@ gs_ingest_push(struct gs_ingest *ingest, struct gs_str line, uint64_t number)
 		(void)pthread_cond_wait(&ingest->room, &ingest->lock);
 	ok = !ingest->has_failed;
 	if (ok)
-		fill(ingest, line, number);
+		fill(ingest, &line, false);
 	(void)pthread_mutex_unlock(&ingest->lock);
 	return ok;
+}
+
+enum gs_ingest_take
+gs_ingest_try(struct gs_ingest *ingest, const struct gs_ingest_line *line)
+{
+	enum gs_ingest_take take = GS_INGEST_TAKEN;
+
+	(void)pthread_mutex_lock(&ingest->lock);
+	if (ingest->has_failed)
+		take = GS_INGEST_FAILED;
+	else if (ingest->queued_bytes + batch_cost(line) > GS_INGEST_QUEUE_BYTES)
+		take = GS_INGEST_FULL;
+	else
+		fill(ingest, line, true);
+	ingest->wants_room = ingest->wants_room || take == GS_INGEST_FULL;
+	(void)pthread_mutex_unlock(&ingest->lock);
+	return take;
+}
+
+void
+gs_ingest_record(struct gs_ingest *ingest, const struct gs_record *record)
+{
+	struct batch *filling;
+
+	(void)pthread_mutex_lock(&ingest->lock);
+	filling = ingest->filling;
+	if (!ingest->has_failed) {
+		if (filling->records == NULL) {
+			ingest->records_due_ms = gs_clock_now().mono_ms + RECORD_MS;
+			(void)pthread_cond_signal(&ingest->work);
+		}
+		batch_add_record(filling, record);
+		ingest->has_unflushed = true;
+	}
+	(void)pthread_mutex_unlock(&ingest->lock);
 }
 
 void
@@ -395,15 +457,14 @@ gs_ingest_free(struct gs_ingest *ingest)
 	stop_threads(ingest);
 	ingest_give_up(ingest);
 	gs_intake_free(ingest->intake);
-	free_batches(ingest->first);
-	free_batches(ingest->group);
-	free_batches(ingest->filling);
-	free_batches(ingest->spare);
+	batch_free(ingest->first);
+	batch_free(ingest->group);
+	batch_free(ingest->filling);
+	batch_free(ingest->spare);
+	gs_decisions_free(ingest->decisions);
 	gs_tally_fini(&ingest->tally);
+	verified_fini(&ingest->verified);
 	free(ingest->workers);
-	(void)pthread_cond_destroy(&ingest->work);
-	(void)pthread_cond_destroy(&ingest->ready);
-	(void)pthread_cond_destroy(&ingest->room);
-	(void)pthread_mutex_destroy(&ingest->lock);
+	fini_locks(ingest);
 	free(ingest);
 }

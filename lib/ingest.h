@@ -41,7 +41,10 @@ struct gs_ingest_options {
 	void (*bad)(uint64_t number, enum gs_event_fault fault, const char *why,
 	    void *arg);
 	void (*committed)(const struct gs_tally *tally, void *arg);
-	/* What became of each event (duplicates, too), before committed.  May be NULL. */
+	/*
+	 * What became of each event (duplicates, too), before committed.  May be NULL.
+	 * Of a duplicate that was not read pubkey is NULL.
+	 */
 	void (*decided)(const struct gs_decision *decision, void *arg);
 	/* From any thread: a line was not taken, and now there is room.  May be NULL. */
 	void (*room)(void *arg);
@@ -51,6 +54,7 @@ struct gs_ingest_options {
 	 * Else that is the end.
 	 */
 	bool persists;
+	unsigned retry_ms; /* 0: GS_INGEST_RETRY_MS */
 	void (*troubled)(const struct gs_err *why, void *arg);
 	void *arg;
 };
@@ -68,7 +72,8 @@ struct gs_ingest *gs_ingest_new(struct gs_store *store,
 bool gs_ingest_push(struct gs_ingest *ingest, struct gs_str line, uint64_t number);
 /*
  * As push, without ever waiting.  The same event from several relays is verified once; a
- * forged copy never stands in the way of a true one.
+ * forged copy never stands in the way of a true one.  Of a line that claims an id that
+ * is settled nothing else is read: it counts as duplicate, whatever stands in it.
  */
 enum gs_ingest_take gs_ingest_try(struct gs_ingest *ingest,
     const struct gs_ingest_line *line);

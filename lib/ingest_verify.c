@@ -1,4 +1,7 @@
-/* What a worker does with a batch: parse, id, a look into the store, signature. */
+/*
+ * What a worker does with a batch: id, a look into the store, and of what that does not
+ * know the parse and the signature.
+ */
 #include "ingest_private.h"
 
 #include "mem.h"
@@ -18,8 +21,7 @@ parse_item(struct item *item, struct gs_str line, struct gs_buf *scratch)
 	struct gs_str object;
 	enum gs_event_fault fault;
 
-	if (item->fault != GS_EVENT_OK)
-		return;
+	item->is_parsed = true;
 	if (!gs_event_in_frame(&object, line, &err)) {
 		set_fault(item, GS_EVENT_SHAPE, err.text);
 		return;
@@ -29,6 +31,16 @@ parse_item(struct item *item, struct gs_str line, struct gs_buf *scratch)
 		set_fault(item, fault, err.text);
 	else if (gs_verify_id(&item->event, scratch) != GS_EVENT_OK)
 		set_fault(item, GS_EVENT_ID, "id is not the hash of the event");
+}
+
+/* At least the id, without a parse where that may be enough. */
+static void
+identify_item(struct item *item, struct gs_str line, struct gs_buf *scratch)
+{
+	if (item->fault != GS_EVENT_OK)
+		return;
+	if (!item->may_skip || !ingest_find_id(item->event.id, line))
+		parse_item(item, line, scratch);
 }
 
 bool
@@ -68,23 +80,37 @@ look_up(struct gs_ingest *ingest, struct batch *batch)
 	gs_txn_end(txn);
 }
 
+static struct gs_str
+get_line(const struct batch *batch, const struct item *item)
+{
+	return (struct gs_str){ batch->text.data + item->at, item->len };
+}
+
+void
+ingest_verify_item(struct gs_ingest *ingest, const struct batch *batch, struct item *item,
+    struct gs_buf *scratch)
+{
+	if (!item->is_parsed)
+		parse_item(item, get_line(batch, item), scratch);
+	if (item->fault == GS_EVENT_OK &&
+	    !verified_check(&ingest->verified, &item->event))
+		set_fault(item, GS_EVENT_SIG, "signature does not verify");
+}
+
 void
 ingest_verify(struct gs_ingest *ingest, struct batch *batch, struct gs_buf *scratch)
 {
 	size_t i;
 
+	for (i = 0; i < batch->num; i++)
+		identify_item(&batch->items[i], get_line(batch, &batch->items[i]),
+		    scratch);
+	if (batch->num > 0)
+		look_up(ingest, batch);
 	for (i = 0; i < batch->num; i++) {
 		struct item *item = &batch->items[i];
 
-		parse_item(item,
-		    (struct gs_str){ batch->text.data + item->at, item->len }, scratch);
-	}
-	look_up(ingest, batch);
-	for (i = 0; i < batch->num; i++) {
-		struct item *item = &batch->items[i];
-
-		if (item->fault == GS_EVENT_OK && !item->is_settled &&
-		    gs_verify_sig(&item->event) != GS_EVENT_OK)
-			set_fault(item, GS_EVENT_SIG, "signature does not verify");
+		if (item->fault == GS_EVENT_OK && !item->is_settled)
+			ingest_verify_item(ingest, batch, item, scratch);
 	}
 }

@@ -6,8 +6,6 @@
 #include "ingest_private.h"
 
 #include "clock.h"
-#include "mem.h"
-#include "verify.h"
 
 #define GROUP_BYTES ((size_t)32 << 20) /* of lines that are kept to be done again */
 
@@ -25,20 +23,30 @@ tell_bad(const struct gs_ingest *ingest, const struct item *item)
 		    ingest->options.arg);
 }
 
+static struct gs_str
+get_from(const struct batch *batch, const struct item *item)
+{
+	if (item->from_len == 0)
+		return (struct gs_str){ "", 0 };
+	return (struct gs_str){ batch->text.data + item->from_at, item->from_len };
+}
+
 /* What was settled when the worker looked may be gone by now. */
 static bool
-is_known(struct gs_ingest *ingest, struct item *item)
+is_known(struct gs_ingest *ingest, const struct batch *batch, struct item *item,
+    enum gs_known *known)
 {
+	struct gs_buf scratch = GS_BUF_INIT;
+
 	if (!item->is_settled)
 		return false;
-	if (ingest_is_settled(ingest, gs_store_known(ingest->txn, item->event.id)))
+	*known = gs_store_known(ingest->txn, item->event.id);
+	if (ingest_is_settled(ingest, *known))
 		return true;
 	item->is_settled = false;
-	if (gs_verify_sig(&item->event) != GS_EVENT_OK) {
-		item->fault = GS_EVENT_SIG;
-		item->why = gs_mem_str("signature does not verify");
-		tell_bad(ingest, item);
-	}
+	ingest_verify_item(ingest, batch, item, &scratch);
+	gs_buf_fini(&scratch);
+	tell_bad(ingest, item);
 	return false;
 }
 
@@ -52,15 +60,34 @@ count_line(struct gs_ingest *ingest, uint64_t *counter)
 }
 
 static bool
-store_item(struct gs_ingest *ingest, struct item *item, struct gs_err *err)
+count_duplicate(struct gs_ingest *ingest, const struct batch *batch,
+    const struct item *item, enum gs_known known)
 {
+	struct gs_decision decision = { .id = item->event.id,
+		.pubkey = item->is_parsed ? item->event.pubkey : NULL,
+		.kind = item->is_parsed ? item->event.kind : 0,
+		.from = get_from(batch, item),
+		.tag = item->tag,
+		.known = known,
+		.is_duplicate = true };
+
+	if (ingest->options.decided != NULL)
+		gs_decisions_add(ingest->decisions, &decision);
+	return count_line(ingest, &ingest->counts.duplicate);
+}
+
+static bool
+store_item(struct gs_ingest *ingest, const struct batch *batch, struct item *item,
+    struct gs_err *err)
+{
+	struct gs_origin origin = { get_from(batch, item), item->tag };
 	enum gs_known known;
 
-	if (item->fault == GS_EVENT_OK && is_known(ingest, item))
-		return count_line(ingest, &ingest->counts.duplicate);
+	if (item->fault == GS_EVENT_OK && is_known(ingest, batch, item, &known))
+		return count_duplicate(ingest, batch, item, known);
 	if (item->fault != GS_EVENT_OK)
 		return count_line(ingest, &ingest->counts.invalid[item->fault]);
-	return gs_intake_offer(ingest->intake, &item->event, &(struct gs_origin){ .tag = 0 }, &known, err);
+	return gs_intake_offer(ingest->intake, &item->event, &origin, &known, err);
 }
 
 static bool
@@ -69,9 +96,9 @@ store_batch(struct gs_ingest *ingest, struct batch *batch, struct gs_err *err)
 	size_t i;
 
 	for (i = 0; i < batch->num; i++)
-		if (!store_item(ingest, &batch->items[i], err))
+		if (!store_item(ingest, batch, &batch->items[i], err))
 			return false;
-	return true;
+	return batch_put_records(batch, ingest->txn, err);
 }
 
 static bool
@@ -106,22 +133,41 @@ ingest_give_up(struct gs_ingest *ingest)
 	gs_txn_end(ingest->txn);
 	ingest->txn = NULL;
 	gs_intake_settle(ingest->intake, false, &ingest->tally);
+	gs_decisions_clear(ingest->decisions);
 	reset_counts(ingest);
 }
 
-/* Everything of the group once more, in a larger map. */
 static bool
-repeat_group(struct gs_ingest *ingest, struct gs_err *err)
+store_group(struct gs_ingest *ingest, struct gs_err *err)
 {
 	struct batch *batch;
 
-	ingest_give_up(ingest);
-	if (!gs_store_grow(ingest->store, err) || !begin_txn(ingest, err))
+	if (!begin_txn(ingest, err))
 		return false;
 	for (batch = ingest->group; batch != NULL; batch = batch->next)
 		if (!store_batch(ingest, batch, err))
 			return false;
 	return true;
+}
+
+/* Everything of the group once more, in a larger map. */
+static bool
+repeat_larger(struct gs_ingest *ingest, struct gs_err *err)
+{
+	ingest_give_up(ingest);
+	return gs_store_grow(ingest->store, err) && store_group(ingest, err);
+}
+
+bool
+ingest_repeat(struct gs_ingest *ingest, struct gs_err *err)
+{
+	bool ok;
+
+	ingest_give_up(ingest);
+	ok = store_group(ingest, err);
+	while (!ok && err->code == GS_EINCOMPLETE)
+		ok = repeat_larger(ingest, err);
+	return ok;
 }
 
 static void
@@ -151,7 +197,7 @@ ingest_add(struct gs_ingest *ingest, struct batch *batch, struct gs_err *err)
 	ok = (ingest->txn != NULL || begin_txn(ingest, err)) &&
 	    store_batch(ingest, batch, err);
 	while (!ok && err->code == GS_EINCOMPLETE)
-		ok = repeat_group(ingest, err);
+		ok = repeat_larger(ingest, err);
 	return ok;
 }
 
@@ -172,13 +218,16 @@ ingest_commit(struct gs_ingest *ingest, struct gs_err *err)
 	bool took_lines = ingest->group_lines > 0;
 
 	while (!ok && err->code == GS_EINCOMPLETE)
-		ok = repeat_group(ingest, err) && end_txn(ingest, err);
+		ok = repeat_larger(ingest, err) && end_txn(ingest, err);
 	if (!ok)
 		return false;
 	if (took_lines && ingest->group_limit < GS_INGEST_COMMIT_EVENTS)
 		ingest->group_limit *= 2;
 	gs_tally_add(&ingest->tally, &ingest->counts);
 	gs_intake_settle(ingest->intake, true, &ingest->tally);
+	if (ingest->options.decided != NULL)
+		gs_decisions_tell(ingest->decisions, ingest->options.decided,
+		    ingest->options.arg);
 	reset_counts(ingest);
 	if (took_lines && ingest->options.committed != NULL)
 		ingest->options.committed(&ingest->tally, ingest->options.arg);
