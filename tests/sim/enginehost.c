@@ -1,7 +1,6 @@
 /* What the daemon does around the engine: connections, in virtual time. */
 #include "enginehost.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -220,6 +219,7 @@ finish_dial(struct host_relay *relay)
 	struct host *host = relay->host;
 	char address[24];
 
+	host_note_busy(host);
 	if (relay->is_unsure)
 		catch_up(relay);
 	(void)snprintf(address, sizeof(address), "192.0.2.%zu", relay->number);

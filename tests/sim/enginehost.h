@@ -85,6 +85,7 @@ struct host {
 
 	int64_t dialled_ms[GS_ENGINE_DIALS_S];
 	size_t next_dialled, ticks_now;
+	int64_t busy_ms; /* the last time that no more could be dialled */
 	int64_t ticked_ms;
 	struct gs_buf frame;
 	struct host_figures figures;
@@ -120,6 +121,7 @@ void host_check(struct host *host);
 /* After every call into the engine: frames to send, and when it wants to be called. */
 void host_settle(struct host *host);
 void host_touch(struct host_relay *relay);
+void host_note_busy(struct host *host);
 void host_restore(struct host *host);
 void host_drop_items(struct host *host);
 struct gs_engine *host_make_engine(struct host *host);

@@ -258,9 +258,16 @@ model_decided(struct model *model, const uint8_t id[static 32], enum gs_known kn
 	const struct world_event *event = world_find(model->world, id);
 	size_t number;
 
-	if (event == NULL || known != GS_KNOWN_STORED)
+	if (event == NULL)
 		return;
 	number = (size_t)(event - model->world->events);
+	/* Had it come in time, it would have taken their place, too. */
+	if (known == GS_KNOWN_EXPIRED && event->repo != SIZE_MAX)
+		supersede(model, event, number);
+	if (known == GS_KNOWN_EXPIRED)
+		model->is_stale = true;
+	if (known != GS_KNOWN_STORED)
+		return;
 	if (model->events[number].stored_ms >= 0)
 		return;
 	if (!may_be_stored(model, event))
@@ -275,6 +282,9 @@ model_decided(struct model *model, const uint8_t id[static 32], enum gs_known kn
 	}
 	if (event->repo != SIZE_MAX)
 		supersede(model, event, number);
+	/* What is followed for a moment only counts as well. */
+	if (event->repo != SIZE_MAX || event->event.kind == 5 || event->event.kind == 62)
+		update(model, now_ms);
 }
 
 /* --- what is asked for --- */

@@ -6,8 +6,9 @@
 
 #include "enginehost.h"
 
-#define MUTE_MS 15000  /* DESIGN 6: from dial to open */
-#define LATE_MS 180000 /* many are due at the same time, few are dialled at once */
+#define MUTE_MS 15000 /* DESIGN 6: from dial to open */
+#define SOON_MS 10
+#define BUSY_MS 1100   /* then dials have been waiting for their turn */
 #define MAX_REPACKS 15 /* of a relay in an hour */
 #define HOUR_MS (3600 * INT64_C(1000))
 
@@ -31,32 +32,45 @@ check_due(struct host_relay *relay)
 {
 	struct host *host = relay->host;
 	const struct dials *dials = &relay->dials;
-	int64_t first_ms = dials->due_ms, last_ms = dials->due_ms + LATE_MS;
+	int64_t first_ms = dials->due_ms;
+	bool is_late = host->now_ms > dials->due_ms + SOON_MS &&
+	    host->busy_ms < host->now_ms - BUSY_MS;
 
 	if (relay->is_unsure || relay->at->sort == WAYS_LYING)
 		return;
 	/* It need not count every failure towards dead. */
 	if (dials->is_dead)
 		first_ms -= 23 * HOUR_MS;
-	if (host->now_ms < first_ms || host->now_ms > last_ms)
+	if (host->now_ms < first_ms || is_late)
 		host_complain(host, "r%zu was dialled at %" PRId64 " ms, not %" PRId64,
 		    relay->number, host->now_ms, dials->due_ms);
+}
+
+/* No more dials at the moment, of strangers at least. */
+void
+host_note_busy(struct host *host)
+{
+	size_t num = 0;
+
+	for (size_t i = 0; i < WORLD_RELAYS; i++)
+		num += host->relays[i].phase == HOST_DIALLING;
+	if (num >= GS_ENGINE_DIALLING - GS_ENGINE_KEPT ||
+	    host->now_ms < host->dialled_ms[host->next_dialled] + 1000)
+		host->busy_ms = host->now_ms;
+	if (num > GS_ENGINE_DIALLING)
+		host_complain(host, "%zu dials at a time", num);
 }
 
 static void
 check_rate(struct host *host)
 {
 	int64_t *oldest_ms = &host->dialled_ms[host->next_dialled];
-	size_t num = 0;
 
 	if (host->now_ms < *oldest_ms + 1000)
 		host_complain(host, "more than %d dials a second", GS_ENGINE_DIALS_S);
 	*oldest_ms = host->now_ms;
 	host->next_dialled = (host->next_dialled + 1) % GS_ENGINE_DIALS_S;
-	for (size_t i = 0; i < WORLD_RELAYS; i++)
-		num += host->relays[i].phase == HOST_DIALLING;
-	if (num > GS_ENGINE_DIALLING)
-		host_complain(host, "%zu dials at a time", num);
+	host_note_busy(host);
 }
 
 static void

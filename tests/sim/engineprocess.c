@@ -19,6 +19,7 @@ host_start(struct host *host)
 	host->were_all_failing = false;
 	for (size_t i = 0; i < GS_ENGINE_DIALS_S; i++)
 		host->dialled_ms[i] = -1000;
+	host->busy_ms = -1000 * INT64_C(1000);
 	host_restore(host);
 	host_look(host);
 	host_settle(host);

@@ -136,9 +136,10 @@ draw_no_net(struct world *world, struct rng *rng)
 	for (; times > 0; times--) {
 		int64_t at_s = (int64_t)rng_below(rng, (size_t)WORLD_ACTIVE_S);
 		int64_t lasts_s = (int64_t)rng_below(rng, (size_t)(4 * WORLD_HOUR_S));
+		bool is_mute = rng_once_in(rng, 2);
 
 		for (size_t i = 0; has(world, WORLD_NO_NET) && i < WORLD_RELAYS; i++)
-			add_outage(&world->relays[i], at_s, lasts_s, false);
+			add_outage(&world->relays[i], at_s, lasts_s, is_mute);
 	}
 }
 

@@ -16,6 +16,7 @@
 #define QUIET_S (4 * WORLD_HOUR_S)
 #define QUIET_DAILY_S (28 * WORLD_HOUR_S)
 #define MAX_DOWN_S 1800
+#define PATIENT_MS (1800 * 1000)
 #define MAX_STEPS 20000000
 
 struct sim {
@@ -60,21 +61,24 @@ play_posts(struct sim *sim)
 	}
 }
 
+/* It dies with something in its hands, if it gets any. */
 static void
 play_kills(struct sim *sim)
 {
 	const struct world *world = sim->world;
 	struct host *host = &sim->host;
-	int64_t down_ms = (int64_t)rng_below(&host->rng, 5000);
+	int64_t down_ms = (int64_t)rng_below(&host->rng, 5000), kill_ms;
 
-	if (sim->next_kill == world->num_kills ||
-	    world->kills[sim->next_kill] * 1000 > host->now_ms)
+	if (sim->next_kill == world->num_kills || host->engine == NULL)
+		return;
+	kill_ms = world->kills[sim->next_kill] * 1000;
+	if (kill_ms > host->now_ms ||
+	    (host->now_ms < kill_ms + PATIENT_MS &&
+		(host->num_items == 0 || !rng_once_in(&host->rng, 4))))
 		return;
 	sim->next_kill++;
 	if (rng_once_in(&host->rng, 4))
 		down_ms = 1000 * (int64_t)rng_below(&host->rng, MAX_DOWN_S);
-	if (host->engine == NULL)
-		return;
 	host->figures.kills++;
 	host_kill(host, host->now_ms + down_ms);
 }
@@ -135,8 +139,6 @@ next_due_ms(const struct sim *sim)
 	lower(&due_ms, sim->sweep_ms);
 	if (sim->next_post < world->num_posts)
 		lower(&due_ms, world->posts[sim->next_post].at_s * 1000);
-	if (sim->next_kill < world->num_kills)
-		lower(&due_ms, world->kills[sim->next_kill] * 1000);
 	return due_ms;
 }
 
