@@ -61,6 +61,7 @@ CMDS     := $(patsubst cmd/%.c,%,$(sort $(wildcard cmd/grasp-sync*.c)))
 BINS     := $(addprefix $(OUT)/bin/,$(CMDS))
 # What the commands share.
 CLI_OBJS := $(patsubst %.c,$(OUT)/obj/%.o,$(sort $(wildcard cmd/cli*.c)))
+CLI_LIB  := $(OUT)/lib/libcli.a
 
 # Of the tests' files, those with a main become programs; the rest are parts of them.
 TEST_SRCS := $(sort $(wildcard $(addprefix tests/,$(addsuffix /*.c,unit tools relay sim fuzz))))
@@ -108,7 +109,8 @@ $(OUT)/obj/tests/fuzz/%.o: ALL_CFLAGS += -Wno-missing-prototypes
 
 $(STATIC): $(LIB_OBJS)
 $(PARTS_LIB): $(PARTS)
-$(STATIC) $(PARTS_LIB):
+$(CLI_LIB): $(CLI_OBJS)
+$(STATIC) $(PARTS_LIB) $(CLI_LIB):
 	@mkdir -p $(@D)
 	$(SAY) '  AR    $@'
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -125,7 +127,7 @@ $(OUT)/bin/%: $(OUT)/obj/cmd/%.o $(CLI_OBJS) $(SHARED)
 	$(SAY) '  LD    $@'
 	$(LINK) $(RPATH)
 
-$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(PARTS_LIB) $(STATIC)
+$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(PARTS_LIB) $(CLI_LIB) $(STATIC)
 	@mkdir -p $(@D)
 	$(LINK) -lcmocka
 
