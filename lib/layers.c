@@ -60,8 +60,8 @@ give_values(const struct layering *to, unsigned layer, struct gs_str *values, si
 }
 
 /* Would strfry index it?  One that it does not must not spoil the filter of others. */
-static bool
-is_long(struct gs_str ref)
+bool
+gs_layers_is_long(struct gs_str ref)
 {
 	struct gs_address address;
 
@@ -76,7 +76,7 @@ give_short_refs(const struct layering *to, const struct gs_relay_entry *relay,
 	size_t i;
 
 	for (i = 0; i < relay->num_repos; i++) {
-		if (is_long(relay->repos[i]->ref))
+		if (gs_layers_is_long(relay->repos[i]->ref))
 			continue;
 		values[num++] = relay->repos[i]->ref;
 		if (num < to->options->chunk)
@@ -96,7 +96,7 @@ give_long_refs(const struct layering *to, const struct gs_relay_entry *relay)
 	for (i = 0; i < relay->num_repos; i++) {
 		struct gs_str ref = relay->repos[i]->ref;
 
-		if (is_long(ref) && !give_values(to, 2, &ref, 1))
+		if (gs_layers_is_long(ref) && !give_values(to, 2, &ref, 1))
 			return false;
 	}
 	return true;

@@ -30,5 +30,6 @@ typedef bool gs_layers_fn(unsigned layer, const struct gs_filter *filter, void *
  */
 bool gs_layers_each(const struct gs_relay_entry *relay,
     const struct gs_layers_options *options, gs_layers_fn *fn, void *arg);
+bool gs_layers_is_long(struct gs_str ref); /* it is asked for alone */
 
 #endif

@@ -51,12 +51,12 @@ gs_plan_free(struct gs_plan *plan)
 	if (plan == NULL)
 		return;
 	gs_plan_drop_parts(plan);
+	free_lost(plan);
 	free(plan->parts);
-	free(plan->waiting);
 	free(plan->ready);
+	free(plan->due);
 	gs_buf_fini(&plan->text);
 	gs_map_free(plan->pairs, free_pair);
-	free_lost(plan);
 	free(plan);
 }
 
@@ -84,12 +84,15 @@ gs_plan_restore(struct gs_plan *plan, struct gs_str ref, uint64_t sequence)
 	pair->sequence = sequence;
 }
 
+/* What is being read began before: it proves nothing any more. */
 void
 gs_plan_forget(struct gs_plan *plan)
 {
 	struct gs_map_entry *entry;
 	size_t at = 0;
 
+	gs_plan_release_parts(plan);
+	plan->num_ready = 0;
 	while ((entry = gs_map_next(plan->pairs, &at)) != NULL)
 		((struct gs_plan_pair *)entry->value)->is_read = false;
 }
@@ -189,6 +192,29 @@ note_removed(struct gs_plan *plan, struct gs_now now)
 		plan->removed_ms = now.mono_ms;
 }
 
+static void
+note_ready(struct gs_plan *plan, struct gs_plan_pair *pair)
+{
+	plan->ready = gs_mem_more(plan->ready, plan->num_ready, &plan->cap_ready,
+	    sizeof(struct gs_plan_pair *));
+	plan->ready[plan->num_ready++] = pair;
+}
+
+/*
+ * A root that is new here.  An old one (of those beyond the cap on roots, another one
+ * left) was perhaps never read: the pair's number goes back behind it, in the store too.
+ */
+static void
+add_root(struct gs_plan_cut *cut, struct gs_plan_pair *pair, const struct gs_repo *repo,
+    size_t i)
+{
+	if (is_root_read(pair, repo, i)) {
+		pair->sequence = repo->sequences[i] > 0 ? repo->sequences[i] - 1 : 0;
+		note_ready(cut->plan, pair);
+	}
+	gs_plan_cut_root(cut, pair, repo->roots[i]);
+}
+
 /* Roots of a repository that was there before; both lists are sorted. */
 static void
 compare_roots(struct gs_plan_cut *cut, const struct gs_repo *before,
@@ -204,7 +230,7 @@ compare_roots(struct gs_plan_cut *cut, const struct gs_repo *before,
 		    : memcmp(before->roots[at], after->roots[i], sizeof(*after->roots));
 
 		if (order > 0)
-			gs_plan_cut_root(cut, pair, after->roots[i]);
+			add_root(cut, pair, after, i);
 		else if (order < 0)
 			note_removed(cut->plan, now);
 		i += order >= 0;
@@ -288,9 +314,7 @@ gs_plan_note_read(struct gs_plan *plan, size_t i)
 		if (!pair->is_read || pair->target > pair->sequence)
 			pair->sequence = pair->target;
 		pair->is_read = true;
-		plan->ready = gs_mem_more(plan->ready, plan->num_ready, &plan->cap_ready,
-		    sizeof(struct gs_plan_pair *));
-		plan->ready[plan->num_ready++] = pair;
+		note_ready(plan, pair);
 	}
 	free(part->pairs);
 	*part = (struct gs_plan_held){ NULL, 0 };
@@ -302,7 +326,7 @@ gs_plan_next_read(struct gs_plan *plan, struct gs_str *ref, uint64_t *sequence)
 	while (plan->num_ready > 0) {
 		const struct gs_plan_pair *pair = plan->ready[--plan->num_ready];
 
-		if (pair->is_lost || pair->ended_ms >= 0)
+		if (pair->is_lost)
 			continue;
 		*ref = pair->ref;
 		*sequence = pair->sequence;
@@ -324,28 +348,50 @@ lose(struct gs_plan *plan, struct gs_plan_pair *pair)
 	plan->lost = pair;
 }
 
-bool
-gs_plan_next_ended(struct gs_plan *plan, struct gs_str *ref, struct gs_now now)
+static bool
+is_due(const struct gs_plan_pair *pair, struct gs_now now)
 {
-	int64_t keep_ms = (int64_t)GS_PLAN_KEEP_S * MS;
+	return pair->ended_ms >= 0 &&
+	    now.mono_ms >= pair->ended_ms + (int64_t)GS_PLAN_KEEP_S * MS;
+}
+
+static void
+list_due(struct gs_plan *plan, struct gs_now now)
+{
 	struct gs_map_entry *entry;
 	size_t at = 0;
 
-	if (plan->ended_ms < 0 || now.mono_ms < plan->ended_ms + keep_ms)
-		return false;
 	plan->ended_ms = -1;
 	while ((entry = gs_map_next(plan->pairs, &at)) != NULL) {
 		struct gs_plan_pair *pair = entry->value;
 
-		if (pair->ended_ms < 0)
+		if (!is_due(pair, now)) {
+			plan->ended_ms = gs_retry_earlier(plan->ended_ms, pair->ended_ms);
 			continue;
-		if (now.mono_ms >= pair->ended_ms + keep_ms) {
-			plan->ended_ms = pair->ended_ms;
-			lose(plan, pair);
-			*ref = (struct gs_str){ plan->text.data, plan->text.len };
-			return true;
 		}
-		plan->ended_ms = gs_retry_earlier(plan->ended_ms, pair->ended_ms);
+		plan->due = gs_mem_more(plan->due, plan->num_due, &plan->cap_due,
+		    sizeof(struct gs_plan_pair *));
+		plan->due[plan->num_due++] = pair;
+	}
+}
+
+/* The pairs whose time is over are listed at once: there may be thousands. */
+bool
+gs_plan_next_ended(struct gs_plan *plan, struct gs_str *ref, struct gs_now now)
+{
+	int64_t keep_ms = (int64_t)GS_PLAN_KEEP_S * MS;
+
+	if (plan->num_due == 0 && plan->ended_ms >= 0 &&
+	    now.mono_ms >= plan->ended_ms + keep_ms)
+		list_due(plan, now);
+	while (plan->num_due > 0) {
+		struct gs_plan_pair *pair = plan->due[--plan->num_due];
+
+		if (!is_due(pair, now))
+			continue;
+		lose(plan, pair);
+		*ref = (struct gs_str){ plan->text.data, plan->text.len };
+		return true;
 	}
 	return false;
 }
@@ -357,15 +403,19 @@ gs_plan_is_untidy(const struct gs_plan *plan, struct gs_now now)
 	    now.mono_ms >= plan->removed_ms + (int64_t)GS_PLAN_TIDY_S * MS;
 }
 
+static int64_t
+add_s(int64_t ms, int seconds)
+{
+	return ms < 0 ? -1 : ms + (int64_t)seconds * MS;
+}
+
 int64_t
 gs_plan_deadline_ms(const struct gs_plan *plan)
 {
-	int64_t ended_ms =
-	    plan->ended_ms < 0 ? -1 : plan->ended_ms + (int64_t)GS_PLAN_KEEP_S * MS;
-	int64_t removed_ms =
-	    plan->removed_ms < 0 ? -1 : plan->removed_ms + (int64_t)GS_PLAN_TIDY_S * MS;
-
-	return gs_retry_earlier(ended_ms, removed_ms);
+	if (plan->num_due > 0)
+		return 0;
+	return gs_retry_earlier(add_s(plan->ended_ms, GS_PLAN_KEEP_S),
+	    add_s(plan->removed_ms, GS_PLAN_TIDY_S));
 }
 
 static bool

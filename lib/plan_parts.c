@@ -15,18 +15,36 @@ static const char ref_letters[LETTERS + 1] = "aAq";
 static const char root_letters[LETTERS + 1] = "eEq";
 
 void
-gs_plan_drop_parts(struct gs_plan *plan)
+gs_plan_release_parts(struct gs_plan *plan)
 {
 	struct gs_map_entry *entry;
 	size_t at = 0;
 
-	for (size_t i = 0; i < plan->num_parts; i++)
+	for (size_t i = 0; i < plan->num_parts; i++) {
 		free(plan->parts[i].pairs);
-	for (size_t i = plan->next_waiting; i < plan->num_waiting; i++)
-		gs_filter_fini(&plan->waiting[i].filter);
-	plan->num_parts = plan->num_waiting = plan->next_waiting = 0;
+		plan->parts[i] = (struct gs_plan_held){ NULL, 0 };
+	}
 	while ((entry = gs_map_next(plan->pairs, &at)) != NULL)
 		((struct gs_plan_pair *)entry->value)->outstanding = 0;
+}
+
+/* There are many only while they wait. */
+static void
+free_waiting(struct gs_plan *plan)
+{
+	free(plan->waiting);
+	plan->waiting = NULL;
+	plan->num_waiting = plan->cap_waiting = plan->next_waiting = 0;
+}
+
+void
+gs_plan_drop_parts(struct gs_plan *plan)
+{
+	gs_plan_release_parts(plan);
+	plan->num_parts = 0;
+	for (size_t i = plan->next_waiting; i < plan->num_waiting; i++)
+		gs_filter_fini(&plan->waiting[i].filter);
+	free_waiting(plan);
 }
 
 /* --- giving out --- */
@@ -35,7 +53,7 @@ bool
 gs_plan_next(struct gs_plan *plan, struct gs_plan_part *part)
 {
 	if (plan->next_waiting == plan->num_waiting) {
-		plan->num_waiting = plan->next_waiting = 0;
+		free_waiting(plan);
 		return false;
 	}
 	*part = plan->waiting[plan->next_waiting++];
@@ -156,15 +174,6 @@ gs_plan_cut_root(struct gs_plan_cut *cut, struct gs_plan_pair *pair,
 	aim(cut, pair);
 }
 
-/* Would strfry index it?  One that it does not must not spoil the filter of others. */
-static bool
-is_long(struct gs_str ref)
-{
-	struct gs_address address;
-
-	return gs_address_parse(&address, ref) && address.d.len > GS_LAYERS_LONG_D;
-}
-
 /* pairs NULL: they are read. */
 static void
 cut_refs(struct gs_plan *plan, const struct gs_str *refs, struct gs_plan_pair **pairs,
@@ -175,7 +184,7 @@ cut_refs(struct gs_plan *plan, const struct gs_str *refs, struct gs_plan_pair **
 	size_t len = 0, i;
 
 	for (i = 0; i < num; i++) {
-		if (is_long(refs[i]))
+		if (gs_layers_is_long(refs[i]))
 			continue;
 		if (pairs != NULL)
 			chunk_pairs[len] = pairs[i];
@@ -190,7 +199,7 @@ cut_refs(struct gs_plan *plan, const struct gs_str *refs, struct gs_plan_pair **
 		add_letters(plan, ref_letters, gs_values_new_texts(chunk, len),
 		    chunk_pairs, pairs != NULL ? len : 0);
 	for (i = 0; i < num; i++)
-		if (is_long(refs[i]))
+		if (gs_layers_is_long(refs[i]))
 			add_letters(plan, ref_letters, gs_values_new_texts(&refs[i], 1),
 			    pairs != NULL ? &pairs[i] : NULL, pairs != NULL);
 }
@@ -268,7 +277,7 @@ gs_plan_cut_finish(struct gs_plan_cut *cut)
 void
 gs_plan_count_ref(struct gs_plan_count *count, const struct gs_plan_pair *pair)
 {
-	if (is_long(pair->ref))
+	if (gs_layers_is_long(pair->ref))
 		count->long_refs++;
 	else if (pair->is_read)
 		count->read_refs++;

@@ -33,10 +33,14 @@ struct gs_plan {
 	size_t num_waiting, cap_waiting, next_waiting;
 	struct gs_plan_pair **ready; /* read, and not told yet */
 	size_t num_ready, cap_ready;
+	struct gs_plan_pair *
+	    *due; /* ended so long ago that they are lost: not told yet */
+	size_t num_due, cap_due;
 	struct gs_buf text;
 };
 
 void gs_plan_drop_parts(struct gs_plan *plan);
+void gs_plan_release_parts(struct gs_plan *plan); /* no pair hangs on a part any more */
 
 /* What is cut into parts: first all of it is given, then finish cuts. */
 struct gs_plan_cut {
