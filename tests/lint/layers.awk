@@ -10,7 +10,7 @@ BEGIN {
 	fence("secp256k1[a-z0-9_]*.h", "verify auth")
 	fence("idn2.h", "url host")
 	fence("jv.h", "json document event filter message snapshot batch")
-	fence("pthread.h", "store ingest resolve")
+	fence("pthread.h", "store ingest resolve daemon")
 	lowest["libwebsockets.h"] = 4
 	lowest["netdb.h"] = 4
 }
