@@ -139,15 +139,19 @@ are_all_failing(const struct host *host)
 }
 
 /* Then the others are due, too. */
-static void
-note_success(struct host_relay *relay)
+void
+host_note_success(struct host *host)
 {
-	struct host *host = relay->host;
-
 	if (host->were_all_failing)
 		for (size_t i = 0; i < WORLD_RELAYS; i++)
 			host->relays[i].is_unsure = true;
 	host->were_all_failing = false;
+}
+
+static void
+note_answer(struct host_relay *relay)
+{
+	host_note_success(relay->host);
 	relay->dials.is_answered = true;
 	dials_succeed(&relay->dials);
 }
@@ -283,7 +287,7 @@ hear(struct host_relay *relay)
 	gs_peer_frame(relay->peer, host->frame.data ? host->frame.data : "",
 	    host->frame.len, host_now(host));
 	if (what == MIMIC_EOSE || what == MIMIC_FINISH)
-		note_success(relay);
+		note_answer(relay);
 	host_touch(relay);
 }
 

@@ -78,7 +78,7 @@ struct host {
 	struct gs_intake *intake;
 	struct gs_window *window;
 	struct host_item *first, *last;
-	size_t num_items;
+	size_t num_items, slow_every;		 /* commits */
 	int64_t commit_ms, window_ms, engine_ms; /* due; -1 */
 	int64_t back_ms;			 /* it starts again; -1: it runs */
 	bool were_all_failing;
@@ -122,6 +122,8 @@ void host_check(struct host *host);
 void host_settle(struct host *host);
 void host_touch(struct host_relay *relay);
 void host_note_busy(struct host *host);
+/* Some relay was reached. */
+void host_note_success(struct host *host);
 void host_restore(struct host *host);
 void host_drop_items(struct host *host);
 struct gs_engine *host_make_engine(struct host *host);

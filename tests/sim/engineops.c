@@ -8,6 +8,7 @@
 
 #define MUTE_MS 15000 /* DESIGN 6: from dial to open */
 #define SOON_MS 10
+#define STAYED_MS 60000
 #define BUSY_MS 1100   /* then dials have been waiting for their turn */
 #define MAX_REPACKS 15 /* of a relay in an hour */
 #define HOUR_MS (3600 * INT64_C(1000))
@@ -27,6 +28,20 @@ relay_of(struct gs_peer *peer, struct host *host)
 	return relay;
 }
 
+/* A connection of 60 s is a success as well: then all that failed together is due. */
+static void
+note_stayed(struct host *host)
+{
+	for (size_t i = 0; host->were_all_failing && i < WORLD_RELAYS; i++) {
+		const struct host_relay *relay = &host->relays[i];
+
+		/* It may be over at this very moment. */
+		if (relay->phase != HOST_IDLE && relay->phase != HOST_DIALLING &&
+		    host->now_ms - relay->dials.opened_ms >= STAYED_MS)
+			host_note_success(host);
+	}
+}
+
 static void
 check_due(struct host_relay *relay)
 {
@@ -36,6 +51,7 @@ check_due(struct host_relay *relay)
 	bool is_late = host->now_ms > dials->due_ms + SOON_MS &&
 	    host->busy_ms < host->now_ms - BUSY_MS;
 
+	note_stayed(host);
 	if (relay->is_unsure || relay->at->sort == WAYS_LYING)
 		return;
 	/* It need not count every failure towards dead. */

@@ -110,6 +110,7 @@ host_init(struct host *host, const struct world *world, struct model *model,
 	host->world = world;
 	host->model = model;
 	host->rng = rng_of(seed, 'h', 0);
+	host->slow_every = 1 + rng_below(&host->rng, 40);
 	host->commit_ms = host->window_ms = host->engine_ms = host->back_ms = -1;
 	gs_policy_init(&host->policy);
 	ok = gs_policy_add_service(&host->policy, gs_str_of(WORLD_SERVICE), &err);

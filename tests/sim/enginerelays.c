@@ -151,6 +151,20 @@ compare_times(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* Many of them while it begins: that is when most is read. */
+static int64_t
+draw_kill(struct rng *rng)
+{
+	switch (rng_below(rng, 4)) {
+	case 0:
+		return (int64_t)rng_below(rng, 30);
+	case 1:
+		return (int64_t)rng_below(rng, 900);
+	default:
+		return (int64_t)rng_below(rng, (size_t)WORLD_ACTIVE_S);
+	}
+}
+
 static void
 draw_kills(struct world *world, struct rng *rng)
 {
@@ -161,9 +175,7 @@ draw_kills(struct world *world, struct rng *rng)
 	for (; times > 0; times--) {
 		world->kills = gs_mem_more(world->kills, world->num_kills,
 		    &world->cap_kills, sizeof(*world->kills));
-		/* Many of them while it begins. */
-		world->kills[world->num_kills++] = (int64_t)rng_below(rng,
-		    rng_once_in(rng, 3) ? 900 : (size_t)WORLD_ACTIVE_S);
+		world->kills[world->num_kills++] = draw_kill(rng);
 	}
 	qsort(world->kills, world->num_kills, sizeof(*world->kills), compare_times);
 }

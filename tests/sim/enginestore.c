@@ -8,7 +8,7 @@
 #include "survey.h"
 #include "verify.h"
 
-#define SLOW_COMMIT_MS 5000
+#define SLOW_COMMIT_MS 20000
 
 /* --- what waits --- */
 
@@ -25,7 +25,7 @@ free_item(struct host_item *item)
 static int64_t
 draw_delay_ms(struct host *host)
 {
-	if (rng_once_in(&host->rng, 10))
+	if (rng_once_in(&host->rng, host->slow_every))
 		return (int64_t)rng_below(&host->rng, SLOW_COMMIT_MS);
 	return (int64_t)rng_below(&host->rng, 200);
 }
