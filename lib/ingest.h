@@ -50,8 +50,8 @@ struct gs_ingest_options {
 	void (*room)(void *arg);
 	/*
 	 * The store can't be written (a full disk): tried again every GS_INGEST_RETRY_MS
-	 * without losing anything, and troubled hears of it: why, and NULL when it is over.
-	 * Else that is the end.
+	 * without losing anything, and troubled hears of it: why, and NULL when it works
+	 * again.  Else that is the end.
 	 */
 	bool persists;
 	unsigned retry_ms; /* 0: GS_INGEST_RETRY_MS */

@@ -20,7 +20,7 @@ struct gs_progress_refused {
 	int64_t due_s; /* wall: tried again then */
 };
 
-/* One relay.  Pointers are borrowed: of a row that was read during the call that tells. */
+/* One relay.  Pointers are borrowed; of a row that was read: during the fn's call. */
 struct gs_progress_relay {
 	struct gs_str url; /* canonical */
 	struct gs_health_saved health;
@@ -49,11 +49,11 @@ struct gs_record {
 bool gs_progress_put(struct gs_txn *txn, const struct gs_record *record,
     struct gs_err *err) GS_MUST;
 
-/* False stops.  A row that can't be read is passed over; *damaged is how many those are. */
+/* False stops.  Rows that can't be read are passed over; *damaged is their number. */
 typedef bool gs_progress_relay_fn(const struct gs_progress_relay *relay, void *arg);
 bool gs_progress_relays(struct gs_txn *txn, gs_progress_relay_fn *fn, void *arg,
     size_t *damaged, struct gs_err *err) GS_MUST;
-/* Every pair of a relay.  The row holds ref and URL, so that it can be told whose it is. */
+/* Every pair of a relay; damaged rows are passed over. */
 typedef bool gs_progress_pair_fn(struct gs_str ref, uint64_t sequence, void *arg);
 bool gs_progress_pairs(struct gs_txn *txn, struct gs_str url, gs_progress_pair_fn *fn,
     void *arg, struct gs_err *err) GS_MUST;
