@@ -170,7 +170,7 @@ take_change(struct gs_peer *peer, enum gs_peer_change change, void *arg)
 	struct gs_daemon *daemon = arg;
 
 	daemon->is_changed = true;
-	gs_daemon_say_change(&daemon->settings.log, peer, change);
+	gs_daemon_say_change(daemon, peer, change);
 	if (change != GS_PEER_REMOVED)
 		return;
 	gs_ledger_forget(&daemon->ledger, gs_str_of(gs_peer_url(peer)));

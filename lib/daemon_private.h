@@ -142,7 +142,7 @@ void gs_daemon_show(struct gs_str path, struct gs_httpd_answer *answer, void *ar
 
 /* --- daemon_say --- */
 
-void gs_daemon_say_change(const struct gs_log *log, struct gs_peer *peer,
+void gs_daemon_say_change(const struct gs_daemon *daemon, struct gs_peer *peer,
     enum gs_peer_change change);
 size_t gs_daemon_count_repos(const struct gs_state
 	*state); /* that a relay is asked for */

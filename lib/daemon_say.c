@@ -63,9 +63,10 @@ say_filters(const struct gs_log *log, const char *url, const struct gs_peer_view
 }
 
 void
-gs_daemon_say_change(const struct gs_log *log, struct gs_peer *peer,
+gs_daemon_say_change(const struct gs_daemon *daemon, struct gs_peer *peer,
     enum gs_peer_change change)
 {
+	const struct gs_log *log = &daemon->settings.log;
 	struct gs_daemon_peer *own = gs_peer_arg(peer);
 	const char *url = gs_peer_url(peer);
 	struct gs_peer_view view;
@@ -73,8 +74,9 @@ gs_daemon_say_change(const struct gs_log *log, struct gs_peer *peer,
 	gs_peer_look(peer, &view);
 	switch (change) {
 	case GS_PEER_ADDED:
-		gs_log_line(log, GS_LOG_INFO, url, "new, lists %zu of our repositories",
-		    view.repos);
+		/* those of the start are told in one line */
+		gs_log_line(log, daemon->is_ready ? GS_LOG_INFO : GS_LOG_DEBUG, url,
+		    "new, lists %zu of our repositories", view.repos);
 		break;
 	case GS_PEER_REMOVED:
 		gs_log_line(log, GS_LOG_INFO, url,
