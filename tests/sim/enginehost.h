@@ -78,7 +78,9 @@ struct host {
 	struct gs_intake *intake;
 	struct gs_window *window;
 	struct host_item *first, *last;
-	size_t num_items, slow_every;		 /* commits */
+	size_t num_items, num_lines; /* those that are events */
+	bool is_ripe;	   /* something is said to be read, and not stored yet */
+	size_t slow_every; /* commits */
 	int64_t commit_ms, window_ms, engine_ms; /* due; -1 */
 	int64_t back_ms;			 /* it starts again; -1: it runs */
 	bool were_all_failing;

@@ -16,7 +16,7 @@
 #define QUIET_S (4 * WORLD_HOUR_S)
 #define QUIET_DAILY_S (28 * WORLD_HOUR_S)
 #define MAX_DOWN_S 1800
-#define PATIENT_MS (1800 * 1000)
+#define PATIENT_MS (4 * 3600 * 1000)
 #define MAX_STEPS 20000000
 
 struct sim {
@@ -61,20 +61,31 @@ play_posts(struct sim *sim)
 	}
 }
 
-/* It dies with something in its hands, if it gets any. */
+/* It dies with something in its hands, if it gets any: every other time with the worst. */
+static bool
+is_time_to_die(struct sim *sim)
+{
+	struct host *host = &sim->host;
+	int64_t kill_ms = sim->world->kills[sim->next_kill] * 1000;
+
+	if (host->now_ms < kill_ms)
+		return false;
+	if (host->now_ms > kill_ms + PATIENT_MS)
+		return true;
+	if (sim->next_kill % 2 == 0)
+		return host->is_ripe;
+	return host->num_lines > 0 && rng_once_in(&host->rng, 16);
+}
+
 static void
 play_kills(struct sim *sim)
 {
 	const struct world *world = sim->world;
 	struct host *host = &sim->host;
-	int64_t down_ms = (int64_t)rng_below(&host->rng, 5000), kill_ms;
+	int64_t down_ms = (int64_t)rng_below(&host->rng, 5000);
 
-	if (sim->next_kill == world->num_kills || host->engine == NULL)
-		return;
-	kill_ms = world->kills[sim->next_kill] * 1000;
-	if (kill_ms > host->now_ms ||
-	    (host->now_ms < kill_ms + PATIENT_MS &&
-		(host->num_items == 0 || !rng_once_in(&host->rng, 4))))
+	if (sim->next_kill == world->num_kills || host->engine == NULL ||
+	    !is_time_to_die(sim))
 		return;
 	sim->next_kill++;
 	if (rng_once_in(&host->rng, 4))

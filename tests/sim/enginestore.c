@@ -55,6 +55,7 @@ take_item(struct host *host)
 	if (host->first == NULL)
 		host->last = NULL;
 	host->num_items--;
+	host->num_lines -= item->line != NULL;
 	return item;
 }
 
@@ -63,6 +64,7 @@ host_drop_items(struct host *host)
 {
 	while (host->first != NULL)
 		free_item(take_item(host));
+	host->is_ripe = false;
 	host->commit_ms = -1;
 }
 
@@ -81,6 +83,7 @@ host_take_event(struct gs_peer *peer, struct gs_str line, enum gs_source source,
 	item->line = gs_mem_dup(object.ptr, object.len);
 	item->len = object.len;
 	item->relay = relay->number;
+	host->num_lines++;
 	host->figures.events++;
 	host_say(host, "r%zu event %.20s... (%s)", relay->number, item->line,
 	    gs_source_name(source));
@@ -102,6 +105,7 @@ host_take_record(const struct gs_record *record, void *arg)
 	item->record.url = copy(record->url);
 	item->record.ref = copy(record->ref);
 	host->figures.records++;
+	host->is_ripe |= record->kind == GS_RECORD_PAIR && host->num_lines > 0;
 	if (record->kind == GS_RECORD_PAIR)
 		host_say(host, "%.*s read up to %llu: %.*s", (int)record->url.len,
 		    record->url.ptr, (unsigned long long)record->sequence,
@@ -204,6 +208,7 @@ host_commit(struct host *host)
 	host->figures.commits++;
 	for (; num > 0; num--)
 		free_item(take_item(host));
+	host->is_ripe = false;
 	host->commit_ms = host->num_items > 0 ? host->now_ms + draw_delay_ms(host) : -1;
 	host_look(host);
 }
