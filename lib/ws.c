@@ -1,8 +1,7 @@
 /*
  * One websocket to one relay: dialled at an address that was vetted before, whole
- * text messages up, one frame down when the socket takes it.  Knows no Nostr.
- *
- * libwebsockets 4.1.6 has traps; the comments below name them where we walk around.
+ * text messages up, one frame down when the socket takes it.  Knows no Nostr.  Comments
+ * name the traps of libwebsockets 4.1.6 where we walk around.
  */
 #include "ws.h"
 
@@ -17,9 +16,10 @@
 #include "mem.h"
 #include "num.h"
 
-#define PING_S 30      /* DESIGN 6 */
-#define PONG_S 30      /* DESIGN 6 */
-#define GOODBYE_S 3    /* for a peer that takes no close frame */
+#define PING_S 30		       /* DESIGN 6 */
+#define PONG_S 30		       /* DESIGN 6 */
+#define KEPT_BYTES ((size_t)16 * 1024) /* of a buffer, by a connection that is quiet */
+#define GOODBYE_S 3		       /* for a peer that takes no close frame */
 #define ALIVE_MS 10000 /* while we do not read we can't see pongs: confirmed so often */
 #define SLACK_MS 1000  /* of libwebsockets' timeouts */
 #define SWITCHING_PROTOCOLS 101
@@ -220,10 +220,8 @@ free_ws(struct gs_ws *ws)
 	free(ws);
 }
 
-/*
- * The one end of every connection.  Also of those that libwebsockets reports in no
- * other way: a server that takes the connection and never answers the upgrade.
- */
+/* The one end of every connection, also where libwebsockets reports none: a server that
+ * takes it and never answers the upgrade. */
 static void
 end_ws(struct gs_ws *ws)
 {
@@ -297,8 +295,19 @@ receive_piece(struct gs_ws *ws, const char *in, size_t len)
 	if (!lws_is_final_fragment(ws->wsi) || lws_remaining_packet_payload(ws->wsi) != 0)
 		return 0;
 	ws->ops.message(ws->message.data, ws->message.len, ws->ops.arg);
+	if (ws->message.cap > KEPT_BYTES)
+		gs_buf_fini(&ws->message);
 	confirm_life(ws);
 	return 0;
+}
+
+/* A large one is not kept; its beginning is libwebsockets'. */
+static void
+make_frame(struct gs_ws *ws)
+{
+	gs_buf_fini(&ws->frame);
+	(void)gs_buf_room(&ws->frame, LWS_PRE);
+	ws->frame.len = LWS_PRE;
 }
 
 /* One frame a callback; libwebsockets also calls unasked. */
@@ -311,7 +320,7 @@ send_frame(struct gs_ws *ws)
 		lws_close_reason(ws->wsi, LWS_CLOSE_STATUS_NORMAL, NULL, 0);
 		return -1;
 	}
-	gs_buf_cut(&ws->frame, LWS_PRE);
+	make_frame(ws);
 	if (!ws->ops.next_frame(&ws->frame, ws->ops.arg))
 		return 0;
 	len = ws->frame.len - LWS_PRE;
@@ -407,9 +416,6 @@ gs_ws_dial(struct gs_loop *loop, const struct gs_dial *dial, int64_t connect_ms,
 	ws->has_proxy = gs_loop_has_proxy(loop);
 	ws->timer = gs_timer_new(loop, take_time, ws);
 	enter_stage(ws, STAGE_CONNECTING);
-	ws->frame.len =
-	    (size_t)(gs_buf_room(&ws->frame, LWS_PRE) - ws->frame.data) + LWS_PRE;
-	memset(ws->frame.data, 0, LWS_PRE + 1);
 	gs_timer_set(ws->timer, connect_ms);
 	if (connect_ws(ws, loop, dial))
 		return ws;
