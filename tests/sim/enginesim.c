@@ -19,6 +19,39 @@
 #define PATIENT_MS (4 * 3600 * 1000)
 #define MAX_STEPS 20000000
 
+/*
+ * Maps are keyed with random bytes, and what is looked at in their order comes in
+ * another one each time: here it is the seed's.  libsodium hands over no argument.
+ */
+static struct rng bytes_rng;
+
+static const char *
+name_bytes(void)
+{
+	return "seeded";
+}
+
+static uint32_t
+draw_word(void)
+{
+	return (uint32_t)rng_next(&bytes_rng);
+}
+
+static void
+draw_bytes(void *buf, const size_t len)
+{
+	uint8_t *bytes = buf;
+
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (uint8_t)rng_next(&bytes_rng);
+}
+
+static randombytes_implementation seeded_bytes = {
+	.implementation_name = name_bytes,
+	.random = draw_word,
+	.buf = draw_bytes,
+};
+
 struct sim {
 	struct world *world;
 	struct model *model;
@@ -61,7 +94,7 @@ play_posts(struct sim *sim)
 	}
 }
 
-/* It dies with something in its hands, if it gets any: every other time with the worst. */
+/* It dies with something in its hands, every other time with the worst. */
 static bool
 is_time_to_die(struct sim *sim)
 {
@@ -246,6 +279,7 @@ run(struct totals *totals, const struct pool *pool, uint64_t seed,
 	struct sim *sim = gs_mem_new(sizeof(*sim));
 	int64_t until_s = WORLD_ACTIVE_S + (options->has_daily ? QUIET_DAILY_S : QUIET_S);
 
+	bytes_rng = rng_of(seed, 'b', 0);
 	sim->world = world_new(pool, seed, options->faults);
 	sim->model = model_new(sim->world, options->has_daily);
 	sim->host.is_loud = options->is_loud;
@@ -329,7 +363,7 @@ main(int argc, char **argv)
 	    argc - optind > 2 || !read_number(argv[optind], &seed) ||
 	    (argc - optind == 2 && !read_number(argv[optind + 1], &num)))
 		return complain_usage();
-	if (sodium_init() < 0)
+	if (randombytes_set_implementation(&seeded_bytes) < 0 || sodium_init() < 0)
 		return 70;
 	pool = pool_new();
 	for (; num > 0; num--, seed++)
