@@ -21,10 +21,11 @@ struct gs_window {
 	struct gs_state *state;
 
 	bool has_looked;
-	uint64_t sequence;     /* up to which the store has been seen */
-	int64_t looked_s;      /* what expired by then is noted */
-	int64_t next_expiry_s; /* when to look without being woken; -1: never */
-	bool expiry_is_cause;  /* something that counts expires then */
+	uint64_t sequence;	/* up to which the store has been seen */
+	int64_t looked_s;	/* what expired by then is noted */
+	int64_t next_expiry_s;	/* when to look without being woken; -1: never */
+	bool expiry_is_cause;	/* something that counts expires then */
+	uint64_t announcements; /* that stood at the last look */
 };
 
 struct gs_window *
@@ -179,6 +180,20 @@ begin(struct gs_window *window, struct gs_txn *txn, struct gs_now now)
 	gs_window_note(window, count_causes(txn), now);
 }
 
+/*
+ * An announcement that had expired when it came takes the place of its older version,
+ * and nothing new is stored.
+ */
+static void
+look_at_announcements(struct look *look, struct gs_txn *txn)
+{
+	uint64_t num = gs_store_count_kind(txn, GS_KIND_ANNOUNCEMENT);
+
+	if (look->events == 0 && num < look->window->announcements)
+		look->events++;
+	look->window->announcements = num;
+}
+
 static bool
 look_at_all(struct look *look, struct gs_txn *txn, struct gs_err *err)
 {
@@ -186,8 +201,11 @@ look_at_all(struct look *look, struct gs_txn *txn, struct gs_err *err)
 
 	if (!window->has_looked)
 		begin(window, txn, look->now);
-	return gs_store_since(txn, window->sequence, see_row, look, err) &&
-	    look_at_expiry(look, txn, err);
+	if (!gs_store_since(txn, window->sequence, see_row, look, err) ||
+	    !look_at_expiry(look, txn, err))
+		return false;
+	look_at_announcements(look, txn);
+	return true;
 }
 
 bool

@@ -215,6 +215,34 @@ what_expires_opens_it(void **state)
 }
 
 static void
+an_expired_version_takes_the_place_of_another(void **state)
+{
+	struct gs_put how = { .now_s = NOW_S };
+	struct fixture *fixture = *state;
+	enum gs_known known;
+	struct gs_txn *txn;
+	struct gs_err err;
+
+	put(fixture, 30617, "[['d','x']]", at(0));
+	look(fixture, at(0));
+	(void)take(fixture, NULL);
+	look(fixture, at(100));
+	assert_false(gs_window_is_open(fixture->window));
+	txn = gs_store_write(fixture->store, &err);
+	assert_non_null(txn);
+	make_event(&fixture->event, 30617, 7, ++fixture->created_at,
+	    "[['d','x'],['expiration','999999']]");
+	assert_true(gs_store_put(txn, &fixture->event, &how, &known, &err));
+	assert_int_equal(known, GS_KNOWN_EXPIRED);
+	assert_true(gs_txn_commit(txn, &err));
+	look(fixture, at(200));
+	assert_true(gs_window_is_open(fixture->window));
+	assert_int_equal(take(fixture, NULL), 1);
+	look(fixture, at(300));
+	assert_false(gs_window_is_open(fixture->window));
+}
+
+static void
 an_expiry_counts_when_the_row_has_gone(void **state)
 {
 	struct fixture *fixture = *state;
@@ -272,6 +300,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(what_was_stored_opens_it, set_up,
 		    tear_down),
 		cmocka_unit_test_setup_teardown(what_expires_opens_it, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+		    an_expired_version_takes_the_place_of_another, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_expiry_counts_when_the_row_has_gone,
 		    set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
