@@ -240,7 +240,7 @@ record_pairs(struct gs_peer *peer, struct gs_now now)
 		ops->record(&record, ops->arg);
 }
 
-void
+bool
 gs_peer_settle(struct gs_peer *peer, struct gs_now now)
 {
 	struct gs_session_ended ended;
@@ -251,10 +251,11 @@ gs_peer_settle(struct gs_peer *peer, struct gs_now now)
 		note_ended(peer, &ended);
 	}
 	if (!has_ended)
-		return;
+		return false;
 	record_pairs(peer, now);
 	if (peer->consolidated_s >= 0 && peer->consolidating == 0)
 		repack(peer, now);
+	return true;
 }
 
 /* What was removed costs places; what ended is forgotten. */

@@ -105,8 +105,9 @@ void
 gs_peer_update(struct gs_peer *peer, struct gs_now now)
 {
 	if (peer->session != NULL && peer->phase == GS_PEER_OPEN) {
-		gs_peer_settle(peer, now);
-		tell_filters(peer);
+		/* to count them takes a while: not for each frame */
+		if (gs_peer_settle(peer, now))
+			tell_filters(peer);
 		leave_if_unwell(peer);
 	}
 	peer->due_ms = find_due_ms(peer, now);
@@ -136,6 +137,7 @@ tick_open(struct gs_peer *peer, struct gs_now now)
 		gs_engine_tell(peer, GS_PEER_STATUS);
 	}
 	gs_session_tick(peer->session, now);
+	tell_filters(peer);
 	end_turn(peer, now);
 }
 
@@ -282,7 +284,7 @@ gs_peer_ended(struct gs_peer *peer, const struct gs_peer_end *end, struct gs_now
 	if (has_changed)
 		gs_engine_tell(peer, GS_PEER_STATUS);
 	if (peer->session != NULL)
-		gs_peer_settle(peer, now);
+		(void)gs_peer_settle(peer, now);
 	gs_engine_note_due(peer->engine, now.mono_ms);
 	gs_peer_update(peer, now);
 }

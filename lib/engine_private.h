@@ -118,8 +118,8 @@ void gs_peer_begin_session(struct gs_peer *peer, struct gs_now now);
 /* Another state: entry is the new one, before the old one; both still there. */
 void gs_peer_want(struct gs_peer *peer, const struct gs_relay_entry *before,
     struct gs_now now);
-/* Takes over which readings have ended, and what that proves. */
-void gs_peer_settle(struct gs_peer *peer, struct gs_now now);
+/* Takes over which readings have ended, and what that proves.  False: none has. */
+bool gs_peer_settle(struct gs_peer *peer, struct gs_now now);
 /* Filters that the relay refused, into and out of the store. */
 void gs_peer_restore_refused(struct gs_peer *peer, const struct gs_progress_relay *relay);
 /* relay->refused is the caller's to free. */

@@ -10,11 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
 #include "mem.h"
-#include "num.h"
+#include "retry_after.h"
 
 #define PING_S 30		       /* DESIGN 6 */
 #define PONG_S 30		       /* DESIGN 6 */
@@ -23,8 +22,6 @@
 #define ALIVE_MS 10000 /* while we do not read we can't see pongs: confirmed so often */
 #define SLACK_MS 1000  /* of libwebsockets' timeouts */
 #define SWITCHING_PROTOCOLS 101
-#define MAX_RETRY_AFTER_S (366 * 24 * 3600)
-#define HTTP_DATE_BYTES 64
 
 enum stage {
 	STAGE_CONNECTING, /* TCP */
@@ -138,34 +135,6 @@ note_stage(struct gs_ws *ws, const char *text, size_t len)
 		set_end(&ws->end, GS_EPROTOCOL, "not-websocket");
 }
 
-static int64_t
-parse_http_date(const char *text)
-{
-	struct tm date;
-	int64_t in_s;
-
-	memset(&date, 0, sizeof(date));
-	if (strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &date) == NULL)
-		return 0;
-	in_s = (int64_t)timegm(&date) - gs_clock_now().wall_s;
-	return in_s > 0 && in_s <= MAX_RETRY_AFTER_S ? in_s : 0;
-}
-
-/* Seconds, or a date. */
-static int64_t
-read_retry_after(struct lws *wsi)
-{
-	char text[HTTP_DATE_BYTES];
-	int len = lws_hdr_copy(wsi, text, sizeof(text), WSI_TOKEN_HTTP_RETRY_AFTER);
-	int64_t in_s;
-
-	if (len <= 0)
-		return 0;
-	return gs_num_parse(&in_s, text, (size_t)len, MAX_RETRY_AFTER_S)
-	    ? in_s
-	    : parse_http_date(text);
-}
-
 static void
 note_status(struct gs_ws *ws, unsigned status)
 {
@@ -173,7 +142,7 @@ note_status(struct gs_ws *ws, unsigned status)
 
 	if (status != SWITCHING_PROTOCOLS)
 		(void)snprintf(name, sizeof(name), "http-%u", status % 1000);
-	ws->end.retry_after_s = read_retry_after(ws->wsi);
+	ws->end.retry_after_s = gs_retry_after_s(ws->wsi);
 	set_end(&ws->end, code_of_status(status), name);
 }
 
@@ -255,8 +224,13 @@ open_ws(struct gs_ws *ws)
 static void
 confirm_life(struct gs_ws *ws)
 {
+	int64_t now = now_ms();
+
+	/* it sorts a list: not for each of many messages */
+	if (ws->stage == STAGE_OPEN && now - ws->stage_ms < SLACK_MS)
+		return;
 	if (ws->stage == STAGE_OPEN)
-		ws->stage_ms = now_ms();
+		ws->stage_ms = now;
 	lws_validity_confirmed(ws->wsi);
 }
 
