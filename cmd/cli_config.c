@@ -13,7 +13,7 @@
 
 #define PREFIX "GRASP_SYNC_"
 #define FILE_BYTES ((size_t)64 << 10) /* long lists have files of their own */
-#define SHOWN_BYTES 60 /* of a variable's name */
+#define SHOWN_BYTES 60		      /* of a variable's name */
 #define BLANKS " \t\r\n"
 
 /* Settings as they are found, of all places. */
