@@ -361,8 +361,11 @@ gs_httpd_free(struct gs_httpd *httpd)
 {
 	if (httpd == NULL)
 		return;
-	while (httpd->clients != NULL)
-		end_client(httpd->clients);
+	for (struct client *client = httpd->clients, *next; client != NULL;
+	     client = next) {
+		next = client->next;
+		free_client(client);
+	}
 	gs_timer_free(httpd->retry);
 	gs_watch_free(httpd->watch);
 	if (httpd->fd >= 0) {
