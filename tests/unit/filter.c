@@ -174,6 +174,85 @@ test_matches(void **state)
 	gs_event_fini(&event);
 }
 
+static bool
+matches(const struct gs_filter *filter, const char *value)
+{
+	struct gs_event event = GS_EVENT_INIT;
+	struct gs_str values[] = { GS_STR("e"), gs_str_of(value) };
+	struct gs_tag tag = { values, 2 };
+	bool is_match;
+
+	event.tags = &tag;
+	event.num_tags = 1;
+	is_match = gs_filter_match(filter, &event);
+	return is_match;
+}
+
+static void
+test_shares_ids(void **state)
+{
+	const uint8_t ids[][32] = { { [31] = 2 }, { [31] = 10 }, { [31] = 2 },
+		{ [31] = 1 } };
+	struct gs_values *values = gs_values_new_ids(ids, 4);
+	struct gs_filter filter = GS_FILTER_INIT, other = GS_FILTER_INIT;
+	struct gs_buf buf = GS_BUF_INIT;
+	char hex[65];
+
+	(void)state;
+	assert_int_equal(values->num, 3);
+	gs_filter_share(&filter, 'e', values);
+	gs_filter_share(&other, 'E', values);
+	gs_values_release(values);
+	assert_ptr_equal(filter.tags->ids, other.tags->ids);
+	gs_filter_fini(&other);
+	gs_filter_write(&filter, &buf);
+	assert_true(gs_str_is((struct gs_str){ buf.data, 6 + 2 * 67 },
+	    "{\"#e\":[\"" ONE "\",\"" TWO "\""));
+	assert_true(parse(&other, buf.data, NULL));
+	for (size_t i = 0; i < 3; i++)
+		assert_true(gs_str_equal(gs_filter_value(filter.tags, i, hex),
+		    other.tags->values[i]));
+	assert_true(matches(&filter, ONE));
+	assert_true(matches(&filter, TWO));
+	assert_false(matches(&filter, UPPER)); /* the id itself is there */
+	assert_false(matches(&filter, ONE "0"));
+	assert_false(matches(&filter, ""));
+	assert_false(matches(&other, UPPER));
+	/* what it held before is given back */
+	values = gs_values_new_ids(ids, 1);
+	gs_filter_share(&filter, 'e', values);
+	gs_values_release(values);
+	assert_false(matches(&filter, ONE));
+	gs_buf_fini(&buf);
+	gs_filter_fini(&filter);
+	gs_filter_fini(&other);
+	gs_values_release(NULL);
+}
+
+static void
+test_shares_texts(void **state)
+{
+	const struct gs_str texts[] = { GS_STR("b"), GS_STR("a\0c"), GS_STR(""),
+		GS_STR("ab"), GS_STR("b") };
+	struct gs_values *values = gs_values_new_texts(texts, 5);
+	struct gs_filter filter = GS_FILTER_INIT;
+	struct gs_buf buf = GS_BUF_INIT;
+
+	(void)state;
+	gs_filter_share(&filter, 'e', values);
+	gs_values_release(values);
+	assert_int_equal(filter.tags->num, 4);
+	gs_filter_write(&filter, &buf);
+	assert_string_equal(buf.data, "{\"#e\":[\"\",\"a\\u0000c\",\"ab\",\"b\"]}");
+	assert_true(matches(&filter, ""));
+	assert_true(matches(&filter, "ab"));
+	assert_true(matches(&filter, "b"));
+	assert_false(matches(&filter, "a"));
+	assert_false(matches(&filter, "c"));
+	gs_buf_fini(&buf);
+	gs_filter_fini(&filter);
+}
+
 int
 main(void)
 {
@@ -183,6 +262,8 @@ main(void)
 		cmocka_unit_test(test_tells_the_place),
 		cmocka_unit_test(test_bounds_size),
 		cmocka_unit_test(test_matches),
+		cmocka_unit_test(test_shares_ids),
+		cmocka_unit_test(test_shares_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -224,6 +224,47 @@ filters_are_halved_until_they_fit(void **arg)
 	    "+{\"#a\":[\"5\"],\"since\":7}\n");
 }
 
+static bool
+match_one(const struct gs_filter *filter, bool fits, void *arg)
+{
+	struct gs_str values[] = { GS_STR("e"), *(const struct gs_str *)arg };
+	struct gs_tag tag = { values, 2 };
+	struct gs_event event = GS_EVENT_INIT;
+
+	event.tags = &tag;
+	event.num_tags = 1;
+	return !gs_filter_match(filter, &event) || !fits; /* false: found */
+}
+
+/* Halves of shared values are searched as the whole is. */
+static void
+shared_values_are_halved(void **arg)
+{
+	uint8_t ids[7][32] = { { 0 } };
+	struct gs_filter filter = GS_FILTER_INIT;
+	struct parts parts = { .text = GS_BUF_INIT };
+	struct gs_values *values;
+	char hex[65];
+
+	(void)arg;
+	for (size_t i = 0; i < 7; i++)
+		ids[i][0] = (uint8_t)(7 - i);
+	values = gs_values_new_ids((const uint8_t(*)[32])ids, 7);
+	gs_filter_share(&filter, 'e', values);
+	assert_true(gs_pack_split(&filter, 150, see_part, &parts));
+	assert_int_equal(parts.values, 7);
+	assert_int_equal(parts.num, 4); /* 1, 2, 2, 2 */
+	for (size_t i = 0; i < 7; i++) {
+		struct gs_str value = gs_filter_value(filter.tags, i, hex);
+
+		assert_non_null(strstr(parts.text.data, value.ptr));
+		assert_false(gs_pack_split(&filter, 150, match_one, &value));
+	}
+	gs_values_release(values);
+	gs_filter_fini(&filter);
+	gs_buf_fini(&parts.text);
+}
+
 static void
 what_fits_nowhere_is_told(void **arg)
 {
@@ -302,6 +343,7 @@ main(void)
 		cmocka_unit_test(false_stops),
 		cmocka_unit_test(room_is_sure),
 		cmocka_unit_test(filters_are_halved_until_they_fit),
+		cmocka_unit_test(shared_values_are_halved),
 		cmocka_unit_test(what_fits_nowhere_is_told),
 		cmocka_unit_test(no_value_is_lost),
 		cmocka_unit_test(all_lists_are_cut),

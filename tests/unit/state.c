@@ -92,6 +92,35 @@ roots_are_sorted_once_each(void **arg)
 }
 
 static void
+sequences_stay_with_their_roots(void **arg)
+{
+	static const unsigned numbers[] = { 7, 3, 70000, 3, 1, 256 };
+	static const unsigned want[] = { 1, 3, 7, 256, 70000 };
+	struct gs_state *state = gs_state_new();
+	struct gs_repo *repo = gs_state_add_repo(state, GS_STR("r"));
+
+	(void)arg;
+	for (size_t round = 0; round < 2; round++) {
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+			uint8_t id[32];
+
+			make_id(id, numbers[i]);
+			gs_repo_add_stored_root(repo, id, 2 * numbers[i]);
+		}
+		gs_state_sort(state);
+		assert_int_equal(repo->num_roots, 5);
+		for (size_t i = 0; i < 5; i++) {
+			uint8_t id[32];
+
+			make_id(id, want[i]);
+			assert_memory_equal(repo->roots[i], id, 32);
+			assert_int_equal(repo->sequences[i], 2 * want[i]);
+		}
+	}
+	gs_state_free(state);
+}
+
+static void
 a_sorted_repo_can_grow_again(void **arg)
 {
 	struct gs_state *state = gs_state_new();
@@ -216,6 +245,7 @@ main(void)
 		cmocka_unit_test(names_are_one_entry_each),
 		cmocka_unit_test(services_keep_their_order),
 		cmocka_unit_test(roots_are_sorted_once_each),
+		cmocka_unit_test(sequences_stay_with_their_roots),
 		cmocka_unit_test(a_sorted_repo_can_grow_again),
 		cmocka_unit_test(repos_of_a_relay_are_sorted_once_each),
 		cmocka_unit_test(bootstrap_relays_are_synced),

@@ -303,6 +303,10 @@ a_repository_keeps_its_newest_roots(void **arg)
 		assert_true(gs_hex_parse(id, 32, ids[i], 64));
 		assert_true(memcmp(repo->roots[0], id, 32) == 0 ||
 		    memcmp(repo->roots[1], id, 32) == 0);
+		/* they were stored first and second */
+		assert_int_equal(repo->sequences[memcmp(repo->roots[0], id, 32) == 0 ? 0
+										     : 1],
+		    i + 1);
 	}
 	assert_int_equal(state->created_at, 104);
 	assert_non_null(strstr(fixture->cuts.data, "5 roots, the newest 2 are kept"));
