@@ -28,7 +28,10 @@ void gs_plan_free(struct gs_plan *plan);
 
 /* What the store knows of a pair; before the first gs_plan_pack. */
 void gs_plan_restore(struct gs_plan *plan, struct gs_str ref, uint64_t sequence);
-/* Nothing is read any more (a forced full history of another policy). */
+/*
+ * Nothing is read any more (a forced full history of another policy), nor is what parts
+ * given out until now read; gs_plan_pack is due.
+ */
 void gs_plan_forget(struct gs_plan *plan);
 
 /*
@@ -45,7 +48,7 @@ void gs_plan_pack(struct gs_plan *plan, const struct gs_relay_entry *entry,
  */
 void gs_plan_grow(struct gs_plan *plan, const struct gs_relay_entry *before,
     const struct gs_relay_entry *after, uint64_t sequence, struct gs_now now);
-/* The next part that was not given out yet; false: none.  Its number is the count before. */
+/* The next part not given out yet; false: none.  Its number is the count before. */
 bool gs_plan_next(struct gs_plan *plan, struct gs_plan_part *part);
 size_t gs_plan_num_parts(const struct gs_plan *plan);
 /* Of the last pack or grow: parts not given out yet. */
@@ -53,7 +56,10 @@ size_t gs_plan_num_waiting(const struct gs_plan *plan);
 
 /* Part i was read completely without since.  (In any other way: don't call.) */
 void gs_plan_note_read(struct gs_plan *plan, size_t i);
-/* Pairs that are read now: ref ("" for layer 1) is valid until the next call. */
+/*
+ * Pairs with a new number: ref ("" for layer 1) is valid until the next call.  A number
+ * goes back when an old root that may not have been read comes to a pair.
+ */
 bool gs_plan_next_read(struct gs_plan *plan, struct gs_str *ref, uint64_t *sequence);
 /* Pairs whose number is lost: GS_PLAN_KEEP_S after they ended. */
 bool gs_plan_next_ended(struct gs_plan *plan, struct gs_str *ref, struct gs_now now);
@@ -63,7 +69,7 @@ size_t gs_plan_num_packed(const struct gs_plan *plan, const struct gs_relay_entr
 /* Was something removed so long ago that packing anew is due? */
 bool gs_plan_is_untidy(const struct gs_plan *plan, struct gs_now now);
 int64_t gs_plan_deadline_ms(const struct gs_plan *plan); /* next_ended, untidy; -1 */
-/* Refs that are not read yet, sorted; the array is the caller's. */
+/* Refs ("": layer 1) that are not read yet, sorted; the array is the caller's. */
 struct gs_str *gs_plan_list_pending(const struct gs_plan *plan, size_t *num);
 
 #endif

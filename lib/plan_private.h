@@ -1,4 +1,4 @@
-/* A plan from within: pairs and what is wanted of them is plan's, parts are plan_parts'. */
+/* A plan from within: plan has pairs and what is wanted of them, plan_parts the parts. */
 #ifndef GS_PLAN_PRIVATE_H
 #define GS_PLAN_PRIVATE_H
 

@@ -52,7 +52,7 @@ struct gs_repo *gs_state_add_repo(struct gs_state *state, struct gs_str ref);
 struct gs_relay_entry *gs_state_add_relay(struct gs_state *state, struct gs_str url);
 /* Adds without looking for duplicates; gs_state_sort removes them. */
 void gs_repo_add_root(struct gs_repo *repo, const uint8_t id[static 32]);
-/* As gs_repo_add_root, with where it stands in the store; for all roots of a repo or none. */
+/* Likewise, with where it stands in the store; for all roots of a repo or none. */
 void gs_repo_add_stored_root(struct gs_repo *repo, const uint8_t id[static 32],
     uint64_t sequence);
 void gs_relay_add_repo(struct gs_relay_entry *relay, struct gs_repo *repo); /* synced */

@@ -322,7 +322,7 @@ a_pair_that_comes_back_in_time_stays_read(void **arg)
 	gs_state_free(without);
 }
 
-/* Of more roots than the cap lets through, an old one takes the place of one that left. */
+/* Over the cap on roots, an old one takes the place of one that left. */
 static void
 an_old_root_that_is_new_here_is_not_taken_for_read(void **arg)
 {
