@@ -264,7 +264,9 @@ gs_daemon_take_news(struct gs_daemon *daemon)
 	(void)pthread_mutex_unlock(&ledger->lock);
 	if (has_trouble)
 		say_trouble(daemon, is_troubled, why);
-	if (has_room)
+	if (daemon->ingest != NULL && gs_ingest_has_failed(daemon->ingest))
+		fail_ingest(daemon);
+	else if (has_room)
 		gs_daemon_pause(daemon, false);
 	leave_capped(daemon, capped);
 	gs_map_free(capped, NULL);

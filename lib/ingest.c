@@ -392,15 +392,27 @@ gs_ingest_try(struct gs_ingest *ingest, const struct gs_ingest_line *line)
 	enum gs_ingest_take take = GS_INGEST_TAKEN;
 
 	(void)pthread_mutex_lock(&ingest->lock);
-	if (ingest->has_failed)
+	if (ingest->has_failed) {
 		take = GS_INGEST_FAILED;
-	else if (ingest->queued_bytes + batch_cost(line) > GS_INGEST_QUEUE_BYTES)
-		take = GS_INGEST_FULL;
-	else
+	} else {
 		fill(ingest, line, true);
+		if (ingest->queued_bytes > GS_INGEST_QUEUE_BYTES)
+			take = GS_INGEST_FULL;
+	}
 	ingest->wants_room = ingest->wants_room || take == GS_INGEST_FULL;
 	(void)pthread_mutex_unlock(&ingest->lock);
 	return take;
+}
+
+bool
+gs_ingest_has_failed(struct gs_ingest *ingest)
+{
+	bool has_failed;
+
+	(void)pthread_mutex_lock(&ingest->lock);
+	has_failed = ingest->has_failed;
+	(void)pthread_mutex_unlock(&ingest->lock);
+	return has_failed;
 }
 
 void

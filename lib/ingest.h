@@ -25,7 +25,7 @@ struct gs_ingest_line {
 
 enum gs_ingest_take {
 	GS_INGEST_TAKEN,
-	GS_INGEST_FULL,	  /* not taken: again when room was called */
+	GS_INGEST_FULL,	  /* taken, but that is enough: no more until room was called */
 	GS_INGEST_FAILED, /* see finish */
 };
 
@@ -46,7 +46,7 @@ struct gs_ingest_options {
 	 * Of a duplicate that was not read pubkey is NULL.
 	 */
 	void (*decided)(const struct gs_decision *decision, void *arg);
-	/* From any thread: a line was not taken, and now there is room.  May be NULL. */
+	/* From any thread: it was full, and half of that is left.  May be NULL. */
 	void (*room)(void *arg);
 	/*
 	 * The store can't be written (a full disk): tried again every GS_INGEST_RETRY_MS
@@ -77,6 +77,8 @@ bool gs_ingest_push(struct gs_ingest *ingest, struct gs_str line, uint64_t numbe
  */
 enum gs_ingest_take gs_ingest_try(struct gs_ingest *ingest,
     const struct gs_ingest_line *line);
+/* Nothing more is stored: see finish.  room was called when that happened. */
+bool gs_ingest_has_failed(struct gs_ingest *ingest);
 /*
  * Behind all lines that were taken before, in one transaction with them or later; copied.
  * Never refused.

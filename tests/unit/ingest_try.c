@@ -22,6 +22,7 @@ a_full_queue_never_waits_and_calls_when_there_is_room(void **state)
 		bytes += line.len;
 		num++;
 	}
+	/* what is over the bound was taken, too: nothing may be lost */
 	assert_int_equal(try(fixture, line, A, 1), GS_INGEST_FULL);
 	/* a batch or two are with the writer */
 	assert_true(bytes > GS_INGEST_QUEUE_BYTES / 2);
