@@ -2,6 +2,7 @@
  * What takes long, beside the loop: finding out what is followed, and writing the state
  * file.  One thread, one job at a time; the loop only ever waits for it at the end.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "snapshot.h"
 
 #define EXPORT_MS 60000 /* from one state file to the next: DESIGN 2 */
+#define TRIM_MS 30000	/* what surveys have freed goes back to the system so often */
 #define AGAIN_MS 5000	/* after a fault of the disk */
 
 /* --- in the worker's thread --- */
@@ -95,10 +97,16 @@ export_state(struct gs_daemon *daemon)
 static void
 do_job(struct gs_daemon *daemon, enum gs_job job)
 {
+	struct gs_worker *worker = &daemon->worker;
+	int64_t now_ms = gs_clock_now().mono_ms;
 	bool ok = job == GS_JOB_SURVEY ? survey(daemon) : export_state(daemon);
 
+	if (now_ms - worker->trimmed_ms >= TRIM_MS) {
+		worker->trimmed_ms = now_ms;
+		(void)malloc_trim(0);
+	}
 	if (ok)
-		daemon->worker.err.code = GS_OK;
+		worker->err.code = GS_OK;
 }
 
 static void *

@@ -44,6 +44,7 @@ struct gs_worker {
 	pthread_cond_t wanted;
 	enum gs_job job; /* to be done, or being done */
 	bool is_done, is_ending;
+	int64_t trimmed_ms;
 	/* in */
 	struct gs_survey_options options;
 	struct gs_state *statuses; /* relays of the state file, for an export */

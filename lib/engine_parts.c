@@ -134,6 +134,7 @@ gs_peer_begin_session(struct gs_peer *peer, struct gs_now now)
 	hand_over_refused(peer);
 	gs_plan_pack(peer->plan, peer->entry, engine->sequence, now);
 	add_parts(peer, GS_READ_RESUMED, false, now);
+	record_pairs(peer, now);
 }
 
 /*
@@ -160,6 +161,21 @@ find_read_s(const struct gs_peer *peer, struct gs_now now)
 }
 
 static void
+record_pairs(struct gs_peer *peer, struct gs_now now)
+{
+	const struct gs_engine_ops *ops = &peer->engine->ops;
+	struct gs_record record = { .url = gs_str_of(peer->url) };
+
+	record.kind = GS_RECORD_PAIR;
+	while (gs_plan_next_read(peer->plan, &record.ref, &record.sequence))
+		ops->record(&record, ops->arg);
+	record.kind = GS_RECORD_END_PAIR;
+	record.sequence = 0;
+	while (gs_plan_next_ended(peer->plan, &record.ref, now))
+		ops->record(&record, ops->arg);
+}
+
+static void
 repack(struct gs_peer *peer, struct gs_now now)
 {
 	int64_t read_s = find_read_s(peer, now);
@@ -169,9 +185,11 @@ repack(struct gs_peer *peer, struct gs_now now)
 	peer->consolidating = 0;
 	peer->consolidated_s = -1;
 	peer->num_parts = 0;
+	record_pairs(peer, now);
 	gs_session_clear(peer->session, now);
 	gs_plan_pack(peer->plan, peer->entry, peer->engine->sequence, now);
 	add_parts(peer, read_s, false, now);
+	record_pairs(peer, now);
 	gs_engine_tell(peer, GS_PEER_REPACKED);
 }
 
@@ -198,6 +216,7 @@ gs_peer_want(struct gs_peer *peer, const struct gs_relay_entry *before, struct g
 	if (peer->session == NULL)
 		return;
 	gs_plan_grow(peer->plan, before, peer->entry, peer->engine->sequence, now);
+	record_pairs(peer, now);
 	if (gs_plan_num_waiting(peer->plan) == 0)
 		return;
 	is_due = peer->consolidated_s < 0 && is_packing_due(peer);
@@ -223,21 +242,6 @@ note_ended(struct gs_peer *peer, const struct gs_session_ended *ended)
 		return;
 	*flags |= PART_READ;
 	gs_plan_note_read(peer->plan, ended->i);
-}
-
-static void
-record_pairs(struct gs_peer *peer, struct gs_now now)
-{
-	const struct gs_engine_ops *ops = &peer->engine->ops;
-	struct gs_record record = { .url = gs_str_of(peer->url) };
-
-	record.kind = GS_RECORD_PAIR;
-	while (gs_plan_next_read(peer->plan, &record.ref, &record.sequence))
-		ops->record(&record, ops->arg);
-	record.kind = GS_RECORD_END_PAIR;
-	record.sequence = 0;
-	while (gs_plan_next_ended(peer->plan, &record.ref, now))
-		ops->record(&record, ops->arg);
 }
 
 bool
