@@ -111,6 +111,21 @@ add_parts(struct gs_peer *peer, int64_t read_s, bool is_first_step, struct gs_no
 	}
 }
 
+static void
+record_pairs(struct gs_peer *peer, struct gs_now now)
+{
+	const struct gs_engine_ops *ops = &peer->engine->ops;
+	struct gs_record record = { .url = gs_str_of(peer->url) };
+
+	record.kind = GS_RECORD_PAIR;
+	while (gs_plan_next_read(peer->plan, &record.ref, &record.sequence))
+		ops->record(&record, ops->arg);
+	record.kind = GS_RECORD_END_PAIR;
+	record.sequence = 0;
+	while (gs_plan_next_ended(peer->plan, &record.ref, now))
+		ops->record(&record, ops->arg);
+}
+
 void
 gs_peer_begin_session(struct gs_peer *peer, struct gs_now now)
 {
@@ -158,21 +173,6 @@ find_read_s(const struct gs_peer *peer, struct gs_now now)
 			read_s = part_s;
 	}
 	return read_s;
-}
-
-static void
-record_pairs(struct gs_peer *peer, struct gs_now now)
-{
-	const struct gs_engine_ops *ops = &peer->engine->ops;
-	struct gs_record record = { .url = gs_str_of(peer->url) };
-
-	record.kind = GS_RECORD_PAIR;
-	while (gs_plan_next_read(peer->plan, &record.ref, &record.sequence))
-		ops->record(&record, ops->arg);
-	record.kind = GS_RECORD_END_PAIR;
-	record.sequence = 0;
-	while (gs_plan_next_ended(peer->plan, &record.ref, now))
-		ops->record(&record, ops->arg);
 }
 
 static void
