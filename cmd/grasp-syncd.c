@@ -123,6 +123,20 @@ wait_ms(const struct server *server, const char *option, const char *value, int6
 }
 
 static void
+set_wait(struct server *server, int option, const char *value)
+{
+	struct gs_daemon_settings *settings = &server->settings;
+	const char *name = options[option].name;
+
+	if (option == O_WINDOW)
+		settings->window_ms = wait_ms(server, name, value, 0, MAX_WINDOW_S);
+	else if (option == O_TIMEOUT)
+		settings->silence_ms = wait_ms(server, name, value, 1, MAX_WAIT_S);
+	else
+		settings->max_backoff_ms = wait_ms(server, name, value, 1, MAX_WAIT_S);
+}
+
+static void
 set_option(struct server *server, int option, const char *value)
 {
 	struct gs_daemon_settings *settings = &server->settings;
@@ -141,14 +155,9 @@ set_option(struct server *server, int option, const char *value)
 		settings->decisions = value;
 		break;
 	case O_WINDOW:
-		settings->window_ms = wait_ms(server, "window", value, 0, MAX_WINDOW_S);
-		break;
 	case O_TIMEOUT:
-		settings->silence_ms = wait_ms(server, "timeout", value, 1, MAX_WAIT_S);
-		break;
 	case O_MAX_BACKOFF:
-		settings->max_backoff_ms =
-		    wait_ms(server, "max-backoff", value, 1, MAX_WAIT_S);
+		set_wait(server, option, value);
 		break;
 	case O_AUTH_KEY_FILE:
 		server->key_path = value;

@@ -32,6 +32,14 @@ _grasp_sync_options() {
 			--window= --once --max-relays= --max-relays-repo= --max-relays-author= \
 			--max-roots=
 		;;
+	grasp-syncd)
+		echo --service= --db= --bootstrap= --follow= --deny= --own-url= --allow-private \
+			--max-relays= --max-relays-repo= --max-relays-author= --max-roots= \
+			--state-file= --listen= --decisions= --max-store= --max-events-relay= \
+			--max-bytes-relay= --max-events-repo= --window= --timeout= --max-backoff= \
+			--auth-key-file= --ca-file= --insecure --proxy= --log-format= --log-level= \
+			--config= --print-config --check-config
+		;;
 	esac
 	echo --help --version --verbose --quiet
 }
@@ -53,11 +61,14 @@ _grasp_sync_values() {
 	--db) compgen -d -- "$cur" ;;
 	--follow) compgen -W 'listed all' -- "$cur" && compgen -f -- "$cur" ;;
 	--format) compgen -W 'filters req array' -- "$cur" ;;
+	--log-format) compgen -W 'text json' -- "$cur" ;;
+	--log-level) compgen -W 'error warning info debug' -- "$cur" ;;
+	--listen) compgen -W '127.0.0.1: unix:' -- "$cur" ;;
 	--layer) compgen -W '1 2 3' -- "$cur" ;;
 	--window) compgen -W '5s 30s 1m' -- "$cur" ;;
 	--since) compgen -W '15m 24h 7d' -- "$cur" ;;
 	--relay) compgen -W "$(_grasp_sync_relays "$@")" -- "$cur" ;;
-	--events | --output | --filters | --report | --auth-key-file | --ca-file | --state | --batch | --deny | --decisions | -o) compgen -f -- "$cur" ;;
+	--events | --output | --filters | --report | --auth-key-file | --ca-file | --state | --batch | --deny | --decisions | --state-file | --config | -o) compgen -f -- "$cur" ;;
 	esac
 }
 
@@ -101,4 +112,4 @@ _grasp_sync() {
 }
 
 complete -F _grasp_sync grasp-sync-store grasp-sync-init grasp-sync-filters grasp-sync-relay \
-	grasp-sync-watch
+	grasp-sync-watch grasp-syncd

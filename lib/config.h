@@ -9,9 +9,9 @@
 #include "err.h"
 
 /*
- * Blanks around key and value are none of theirs.  A value in double quotes loses them:
- * so that it may be empty, or begin or end with a blank.  There are no escapes; '#' begins
- * a comment only where the line begins.
+ * Blanks around key and value are none of theirs.  A value in double quotes loses them,
+ * so that it may be empty, or begin or end with a blank.  There are no escapes.  A comment
+ * begins with '#' where the line begins.
  */
 struct gs_config {
 	const char *path; /* for errors */

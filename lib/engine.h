@@ -48,12 +48,12 @@ enum gs_peer_change {
 struct gs_engine_ops {
 	/* Connect to gs_peer_url; ends with gs_peer_opened or gs_peer_ended. */
 	void (*dial)(struct gs_peer *peer, void *arg);
-	/* The connection, or the dial, is to end; the engine hears of it by gs_peer_ended. */
+	/* The connection, or the dial, is to end: gs_peer_ended follows, later. */
 	void (*hang_up)(struct gs_peer *peer, void *arg);
 	/* There may be a frame to send, or another deadline. */
 	void (*wake)(struct gs_peer *peer, void *arg);
 	/*
-	 * To be verified (signature) and stored; its id is that of its content.  line: the
+	 * Its signature is to be verified, then it is to be stored.  line: the
 	 * event's JSON as it came.  Valid during the call.
 	 */
 	void (*event)(struct gs_peer *peer, struct gs_str line, enum gs_source source,

@@ -306,7 +306,7 @@ static const struct gs_ws_ops ws_ops = {
 
 /* --- the owner's --- */
 
-/* A link that is closed before there was a websocket ends in the next turn of the loop. */
+/* What is closed before there was a websocket ends in the next turn of the loop. */
 static void
 tick(void *arg)
 {

@@ -27,7 +27,7 @@ struct gs_link_ops {
 	/* Before each address (numeric).  False: not this one.  NULL: any. */
 	bool (*may_connect)(const char *address, void *arg);
 	void (*opened)(void *arg);
-	/* The NIP-11 document, after opened; ptr NULL: none.  Once a connection at most. */
+	/* The NIP-11 document, after opened; ptr NULL: none. */
 	void (*document)(struct gs_str document, void *arg);
 	void (*message)(const char *text, size_t len, void *arg);
 	void (*pong)(void *arg);

@@ -45,7 +45,7 @@ letters_in_help() {
 }
 
 options_in_man() {
-	sed -nE '/^\.It Fl/{s/\\&|\\-/-/g;p;}' "$top/man/$1.1" |
+	sed -nE '/^\.It Fl/{s/\\&|\\-/-/g;p;}' "$top"/man/"$1".[18] |
 		awk '{ name = ""
 			for (i = 1; i <= NF; i++) {
 				if ($i ~ /^-[a-z0-9-]+$/) name = substr($i, 2)
@@ -127,7 +127,7 @@ compare_fish() {
 compare_letters() {
 	[ -n "$(letters_in_help "$1" "$2")" ]
 	while read -r short long; do
-		grep -qE "^\.It Fl ${short#-}( Ar [A-Z]+)? , (Fl )?${long#-}( |\$)" "$top/man/$1.1" ||
+		grep -qE "^\.It Fl ${short#-}( Ar [A-Z]+)? , (Fl )?${long#-}( |\$)" "$top"/man/"$1".[18] ||
 			{ echo "$1(1): $short, $long" && return 1; }
 	done < <(letters_in_help "$1" "$2")
 }
