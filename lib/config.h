@@ -10,8 +10,8 @@
 
 /*
  * Blanks around key and value are none of theirs.  A value in double quotes loses them,
- * so that it may be empty, or begin or end with a blank.  There are no escapes.  A comment
- * begins with '#' where the line begins.
+ * so that it may be empty, or begin or end with a blank.  There are no escapes.  A
+ * comment begins with '#' where the line begins.
  */
 struct gs_config {
 	const char *path; /* for errors */

@@ -8,7 +8,6 @@ PATIENCE=${PATIENCE:-60}
 daemon_tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 use_daemon_folder() {
-	command -v grasp-syncd >/dev/null || skip "grasp-syncd is not built"
 	cd "$BATS_TEST_TMPDIR" || return 1
 	export LC_ALL=C TMPDIR=$BATS_TEST_TMPDIR
 	unset "${!GRASP_SYNC_@}"
