@@ -301,10 +301,10 @@ write_view(struct gs_buf *buf, const struct gs_peer_view *view)
 		    now.wall_s + (view->due_ms - now.mono_ms) / 1000);
 	gs_buf_printf(buf,
 	    ",\"repos\":%zu,\"pending\":%zu,\"filters\":%zu,\"live\":%zu,\"polled\":%zu,"
-	    "\"failed\":%zu,\"dials\":%" PRIu64 ",\"failed_dials\":%" PRIu64,
+	    "\"failed\":%zu,\"held\":%zu,\"dials\":%" PRIu64 ",\"failed_dials\":%" PRIu64,
 	    view->repos, view->pending, view->num_filters, view->filters.live,
-	    view->filters.polled, view->filters.failed, view->attempts_ok,
-	    view->attempts_failed);
+	    view->filters.polled, view->filters.failed, view->filters.held,
+	    view->attempts_ok, view->attempts_failed);
 	gs_buf_printf(buf,
 	    ",\"frames\":%" PRIu64 ",\"events\":%" PRIu64 ",\"invalid\":%" PRIu64
 	    ",\"foreign\":%" PRIu64 ",\"junk\":%" PRIu64,

@@ -66,6 +66,7 @@ struct gs_session_filters {
 	size_t live;   /* open, and their EOSE came */
 	size_t polled; /* the relay's limits leave no place for them: read every minute */
 	size_t failed; /* refused or unanswered, live or as history: tried again later */
+	size_t held;   /* to be read once `rate-limited:` lets us ask again */
 };
 
 struct gs_session;

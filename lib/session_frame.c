@@ -158,12 +158,14 @@ gs_session_last_full_s(const struct gs_session *session)
 struct gs_session_filters
 gs_session_filters(const struct gs_session *session)
 {
-	struct gs_session_filters filters = { 0, 0, 0 };
+	struct gs_session_filters filters = { 0, 0, 0, 0 };
 
 	if (session->options.once)
 		return filters;
 	filters.live = gs_live_num_in(session->live, GS_LIVE_OPEN);
 	filters.polled = gs_live_num_in(session->live, GS_LIVE_POLLED);
+	if (session->rate.due_ms >= 0)
+		filters.held = gs_history_num_left(session->history);
 	for (size_t i = 0; i < session->reads.num; i++)
 		filters.failed += session->reads.items[i].retry.due_ms >= 0 ||
 		    gs_live_state(session->live, i) == GS_LIVE_WAITING;

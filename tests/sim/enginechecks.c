@@ -13,7 +13,7 @@ is_named(const struct host_relay *relay)
 	struct gs_peer_view view;
 
 	gs_peer_look(relay->peer, &view);
-	return view.pending > 0 || view.filters.failed > 0 ||
+	return view.pending > 0 || view.filters.failed > 0 || view.filters.held > 0 ||
 	    view.filters.live + view.filters.polled < view.num_filters;
 }
 
