@@ -15,6 +15,7 @@
 #define FLAPPING_MIN 45		   /* and over several connections */
 #define DAILY_MS (25 * 3600 * 1000 + 1800 * 1000)
 #define FORGOTTEN_MS (300 * 1000) /* a pair that ended has lost its number by then */
+#define MINUTE_MS 60000		  /* from one look to the next */
 
 struct model_event {
 	int64_t stored_ms; /* first; -1 */
@@ -374,6 +375,18 @@ want_place(struct model_place *place, int64_t now_ms)
 	place->seen_ms = now_ms;
 }
 
+/*
+ * Was it there before it was asked for without `since`?  Looked at once a minute, that
+ * may be known a minute late; layer 1 is asked for before anybody is followed.
+ */
+static bool
+is_read_whole(const struct model *model, size_t number, const struct world_post *post,
+    const struct model_place *place)
+{
+	return place->is_new && model->world->events[number].repo == SIZE_MAX &&
+	    post->at_s * 1000 + MINUTE_MS <= place->wanted_ms;
+}
+
 static bool
 is_late(const struct model_place *place, bool is_prompt, int64_t now_ms)
 {
@@ -401,8 +414,7 @@ sweep_place(struct model *model, size_t number, size_t at,
 		return;
 	}
 	want_place(place, now_ms);
-	is_prompt = is_dated(post, event) ||
-	    (place->is_new && post->at_s * 1000 <= place->wanted_ms);
+	is_prompt = is_dated(post, event) || is_read_whole(model, number, post, place);
 	if (post->at_s * 1000 > now_ms || !gives(model, post->relay, event) ||
 	    (!is_prompt && !model->has_daily))
 		return;
