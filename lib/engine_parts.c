@@ -213,8 +213,10 @@ gs_peer_want(struct gs_peer *peer, const struct gs_relay_entry *before, struct g
 {
 	bool is_due;
 
-	if (peer->session == NULL)
+	if (peer->session == NULL) {
+		gs_plan_keep(peer->plan, peer->entry, now);
 		return;
+	}
 	gs_plan_grow(peer->plan, before, peer->entry, peer->engine->sequence, now);
 	record_pairs(peer, now);
 	if (gs_plan_num_waiting(peer->plan) == 0)

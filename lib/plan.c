@@ -167,6 +167,18 @@ end_others(struct gs_plan *plan, const struct gs_relay_entry *entry, struct gs_n
 }
 
 void
+gs_plan_keep(struct gs_plan *plan, const struct gs_relay_entry *entry, struct gs_now now)
+{
+	end_others(plan, entry, now);
+	for (size_t i = 0; entry != NULL && i < entry->num_repos; i++) {
+		struct gs_plan_pair *pair = gs_map_get(plan->pairs, entry->repos[i]->ref);
+
+		if (pair != NULL)
+			pair->ended_ms = -1;
+	}
+}
+
+void
 gs_plan_pack(struct gs_plan *plan, const struct gs_relay_entry *entry, uint64_t sequence,
     struct gs_now now)
 {

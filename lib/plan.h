@@ -35,6 +35,13 @@ void gs_plan_restore(struct gs_plan *plan, struct gs_str ref, uint64_t sequence)
 void gs_plan_forget(struct gs_plan *plan);
 
 /*
+ * Before the first gs_plan_pack, while nothing can be asked: the pairs that entry (may
+ * be NULL) has not end, and lose their numbers in time.
+ */
+void gs_plan_keep(struct gs_plan *plan, const struct gs_relay_entry *entry,
+    struct gs_now now);
+
+/*
  * Drops all parts and plans anew: read pairs and read roots (up to the pair's number)
  * in full chunks, then what is not read yet, repository by repository.  entry NULL:
  * layer 1 alone.  sequence: of the store when the state was surveyed; it becomes a
