@@ -1,4 +1,6 @@
 /* The engine's set of relays: who is dialled when, who leaves, who has his turn. */
+#include "engine.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +10,6 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "engine.h"
 #include "mem.h"
 
 #define MAX_PEERS 64
