@@ -79,7 +79,9 @@ BATS      := $(sort $(wildcard tests/*/*.bats))
 PEERS     := $(filter tests/peers/%,$(BATS))
 SIMS      := $(wildcard tests/sim/*.bats) tests/property/orders.bats
 SOAKS     := $(filter tests/soak/%,$(BATS))
-CHECKS    := $(filter-out $(PEERS),$(BATS))
+# Crowds of relays take minutes; under a sanitizer, too long.
+SLOW_asan := tests/daemon/hostile.bats
+CHECKS    := $(filter-out $(PEERS) $(SLOW_$(VARIANT)),$(BATS))
 MANS      := $(sort $(wildcard man/*.[1578]))
 
 # What `make deps` installs: to build and to run `make demo` and `make check`.
