@@ -350,6 +350,107 @@ a_relay_over_its_share_is_left_for_the_day(void **state)
 	gs_engine_free(host.engine);
 }
 
+/* --- filters that have become many --- */
+
+#define STEPS 16
+
+/* One relay, with so many repositories of one root each. */
+static void
+apply_repos(struct host *host, size_t num)
+{
+	struct gs_state *state = gs_state_new();
+	struct gs_relay_entry *entry =
+	    gs_state_add_relay(state, GS_STR("wss://r.example"));
+
+	for (size_t i = 0; i < num; i++) {
+		uint8_t id[32];
+		char ref[160];
+		struct gs_repo *repo;
+
+		(void)snprintf(ref, sizeof(ref), "%s%02zu", REF, i);
+		memset(id, (int)i + 1, sizeof(id));
+		repo = gs_state_add_repo(state, gs_str_of(ref));
+		gs_repo_add_stored_root(repo, id, i + 1);
+		gs_relay_add_repo(entry, repo);
+	}
+	gs_state_sort(state);
+	gs_engine_apply(host->engine, state, num, now(host));
+}
+
+/* The relay has nothing: each REQ gets its EOSE.  Adds the frames to log. */
+static void
+answer_all(struct host *host, struct gs_peer *peer, struct gs_buf *log)
+{
+	struct gs_buf frame = GS_BUF_INIT;
+	char name[32], eose[64];
+
+	while (gs_peer_next_frame(peer, &frame, now(host))) {
+		gs_buf_add(log, frame.data, frame.len);
+		gs_buf_add_char(log, '\n');
+		if (sscanf(frame.data, "[\"REQ\",\"%30[0-9]\"", name) == 1) {
+			(void)snprintf(eose, sizeof(eose), "[\"EOSE\",\"%s\"]", name);
+			gs_peer_frame(peer, eose, strlen(eose), now(host));
+		}
+		gs_buf_clear(&frame);
+	}
+	gs_buf_fini(&frame);
+}
+
+static size_t
+count_filters(const struct host *host, struct gs_peer_view *view)
+{
+	gs_peer_look(find(host, "wss://r.example"), view);
+	return view->num_filters;
+}
+
+/* v2's two phases: what is new is read without since first, then all is opened anew. */
+static void
+many_filters_are_packed_anew_in_two_steps(void **state)
+{
+	struct gs_buf log = GS_BUF_INIT;
+	struct gs_peer_view view;
+	struct gs_peer *peer;
+	const char *history, *closed, *live;
+	struct host host;
+	char last[65];
+	size_t num = 1;
+
+	(void)state;
+	make_host(&host, 0);
+	apply_repos(&host, num);
+	run(&host, 100);
+	peer = host.dialled[0];
+	gs_peer_limits(peer)->subscriptions = 50;
+	gs_peer_opened(peer, now(&host));
+	answer_all(&host, peer, &log);
+	while (host.num_changes[GS_PEER_REPACKED] == 0) {
+		assert_true(++num < STEPS);
+		gs_buf_clear(&log);
+		apply_repos(&host, num);
+		answer_all(&host, peer, &log);
+		assert_true(count_filters(&host, &view) <= GS_PLAN_MANY + 3);
+	}
+	assert_true(num * 6 > GS_PLAN_MANY);
+	assert_int_equal(count_filters(&host, &view), 7);
+	assert_int_equal(view.filters.live, 7);
+	assert_int_equal(view.pending, 0);
+	for (size_t i = 0; i < 32; i++)
+		(void)snprintf(last + 2 * i, 3, "%02zx", num);
+	/* its history has no since, and comes before anything is closed */
+	history = strstr(log.data, last);
+	closed = strstr(log.data, "[\"CLOSE\",\"1\"]");
+	assert_non_null(history);
+	assert_non_null(closed);
+	assert_true(history < closed);
+	assert_non_null(strstr(history, "],\"limit\":"));
+	/* then it is open live, since before the first step */
+	live = strstr(closed, last);
+	assert_non_null(live);
+	assert_non_null(strstr(live, "\"since\":"));
+	gs_buf_fini(&log);
+	gs_engine_free(host.engine);
+}
+
 int
 main(void)
 {
@@ -361,6 +462,7 @@ main(void)
 		cmocka_unit_test(names_of_one_address_take_turns),
 		cmocka_unit_test(what_failed_together_comes_back_together),
 		cmocka_unit_test(a_relay_over_its_share_is_left_for_the_day),
+		cmocka_unit_test(many_filters_are_packed_anew_in_two_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
