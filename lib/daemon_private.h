@@ -131,8 +131,8 @@ bool gs_daemon_start_worker(struct gs_daemon *daemon, struct gs_err *err) GS_MUS
 void gs_daemon_stop_worker(struct gs_daemon *daemon);
 /* Looks at what was committed; surveys when a window is over. */
 void gs_daemon_look(struct gs_daemon *daemon);
-void gs_daemon_take_job(void *daemon);		/* of job_post */
-void gs_daemon_export_if_changed(void *daemon); /* of export_timer */
+void gs_daemon_take_job(void *arg);	     /* of job_post */
+void gs_daemon_export_if_changed(void *arg); /* of export_timer */
 void gs_daemon_want_export(struct gs_daemon *daemon);
 /* At the end: in this thread. */
 bool gs_daemon_export_now(struct gs_daemon *daemon, struct gs_err *err) GS_MUST;

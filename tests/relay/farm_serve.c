@@ -183,6 +183,7 @@ answer_req(struct farm_connection *connection, const struct farm_sub *sub)
 	struct farm_relay *relay = connection->relay;
 	struct farm_answer *answer = NULL;
 	struct farm_event **found;
+	size_t num;
 
 	farm->reqs++;
 	for (size_t i = 0; i < sub->num; i++) {
@@ -193,8 +194,8 @@ answer_req(struct farm_connection *connection, const struct farm_sub *sub)
 			    farm_invention_new(farm, relay, &sub->filters[i]);
 		if (answer->invention != NULL)
 			continue;
-		add_new(farm, answer, found,
-		    farm_world_find(farm, relay, &sub->filters[i], &found));
+		num = farm_world_find(farm, relay, &sub->filters[i], &found);
+		add_new(farm, answer, found, num);
 		free(found);
 	}
 	if (answer != NULL)

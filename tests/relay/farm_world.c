@@ -304,7 +304,7 @@ keep_line(struct gs_str line)
 	static size_t left;
 	char *kept;
 
-	if (left < line.len) {
+	if (block == NULL || left < line.len) {
 		left = line.len > BLOCK_BYTES ? line.len : BLOCK_BYTES;
 		block = gs_mem_array(left, 1);
 	}

@@ -50,6 +50,9 @@ struct model {
 	char complaint[400];
 };
 
+static void complain(struct model *model, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
 static void
 complain(struct model *model, const char *fmt, ...)
 {

@@ -385,7 +385,7 @@ name_repo(struct world *world, size_t number, struct rng *rng)
 
 	repo->owner = rng_below(rng, POOL_AUTHORS);
 	repo->is_stranger = number < STRANGERS;
-	(void)snprintf(repo->d, sizeof(repo->d), "tool:%zu", number);
+	(void)snprintf(repo->d, sizeof(repo->d), "tool:%u", (unsigned)number % 100000);
 	(void)snprintf(repo->ref, sizeof(repo->ref), "30617:%s:%s",
 	    world->pool->authors[repo->owner], repo->d);
 }
