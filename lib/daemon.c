@@ -15,7 +15,8 @@
 #include "daemon_private.h"
 #include "mem.h"
 
-#define END_S 5 /* from SIGTERM to the end */
+#define END_S 5	      /* from SIGTERM to the end */
+#define SETTLE_MS 250 /* from a write to what can be seen of it */
 
 void
 gs_daemon_fail(struct gs_daemon *daemon, const struct gs_err *err)
@@ -68,6 +69,42 @@ static void
 look_again(void *arg)
 {
 	gs_daemon_look(arg);
+}
+
+/* Somebody has written to the store, we or another process: a moment later it is seen. */
+static void
+take_wake(void *arg)
+{
+	struct gs_daemon *daemon = arg;
+	struct gs_err err;
+
+	switch (gs_wake_read(daemon->wake)) {
+	case GS_WAKE_NOTHING:
+		break;
+	case GS_WAKE_WRITTEN:
+		if (!gs_window_is_open(daemon->window))
+			gs_timer_set(daemon->window_timer, SETTLE_MS);
+		break;
+	case GS_WAKE_GONE:
+		(void)gs_fail(&err, GS_EIO, "%s: the store was removed or replaced",
+		    daemon->settings.dir);
+		gs_daemon_fail(daemon, &err);
+		break;
+	}
+}
+
+static bool
+watch_store(struct gs_daemon *daemon, struct gs_err *err)
+{
+	daemon->wake = gs_wake_open(daemon->settings.dir, err);
+	if (daemon->wake == NULL)
+		return false;
+	daemon->wake_watch =
+	    gs_watch_new(daemon->loop, gs_wake_fd(daemon->wake), take_wake, daemon);
+	if (daemon->wake_watch == NULL)
+		return gs_fail(err, GS_EIO, "the store can't be watched");
+	gs_watch_set(daemon->wake_watch, GS_WATCH_READ);
+	return true;
 }
 
 /* --- signals --- */
@@ -309,8 +346,9 @@ start(struct gs_daemon *daemon, struct gs_err *err)
 	    !open_loop(daemon, err))
 		return false;
 	make_engine(daemon);
-	return open_httpd(daemon, err) && restore(daemon, err) &&
-	    gs_daemon_start_ingest(daemon, err) && gs_daemon_start_worker(daemon, err);
+	return open_httpd(daemon, err) && watch_store(daemon, err) &&
+	    restore(daemon, err) && gs_daemon_start_ingest(daemon, err) &&
+	    gs_daemon_start_worker(daemon, err);
 }
 
 struct gs_daemon *
@@ -389,6 +427,8 @@ gs_daemon_free(struct gs_daemon *daemon)
 	gs_resolver_free(daemon->resolver);
 	gs_post_free(daemon->job_post);
 	gs_post_free(daemon->ingest_post);
+	gs_watch_free(daemon->wake_watch);
+	gs_wake_close(daemon->wake);
 	gs_timer_free(daemon->export_timer);
 	gs_timer_free(daemon->window_timer);
 	gs_timer_free(daemon->engine_timer);

@@ -13,6 +13,7 @@
 #include "ingest.h"
 #include "link.h"
 #include "post.h"
+#include "wake.h"
 #include "window.h"
 
 /* What the writer thread tells the loop. */
@@ -66,6 +67,8 @@ struct gs_daemon {
 	struct gs_engine *engine;
 	struct gs_ingest *ingest;
 	struct gs_window *window;
+	struct gs_wake *wake; /* others may write to the store, too */
+	struct gs_watch *wake_watch;
 	struct gs_timer *engine_timer, *window_timer, *export_timer;
 	struct gs_post *ingest_post, *job_post;
 	struct gs_ledger ledger;
