@@ -46,7 +46,14 @@ static int
 clear_environment(void **state)
 {
 	(void)state;
-	return clearenv();
+	/* how results are told is asked of it for each test */
+	const char *output = getenv("CMOCKA_MESSAGE_OUTPUT");
+	char kept[32] = "";
+
+	if (output != NULL)
+		(void)snprintf(kept, sizeof(kept), "%s", output);
+	return clearenv() != 0 ||
+	    (kept[0] != '\0' && setenv("CMOCKA_MESSAGE_OUTPUT", kept, 1) != 0);
 }
 
 static void
