@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2034,SC2128,SC2178
 # What happens to repositories and events, and what the daemon makes of it.  Most of it is
 # what other servers' sync has been seen to get wrong.  Relays are in relays.bats.
 bats_require_minimum_version 1.5.0
