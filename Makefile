@@ -79,8 +79,8 @@ BATS      := $(sort $(wildcard tests/*/*.bats))
 PEERS     := $(filter tests/peers/%,$(BATS))
 SIMS      := $(wildcard tests/sim/*.bats) tests/property/orders.bats
 SOAKS     := $(filter tests/soak/%,$(BATS))
-# Crowds of relays take minutes; under a sanitizer, too long.
-SLOW_asan := tests/daemon/hostile.bats
+# What takes minutes; under a sanitizer, too long.
+SLOW_asan := $(addprefix tests/daemon/,hostile.bats restart.bats scenarios.bats relays.bats maintainers.bats)
 CHECKS    := $(filter-out $(PEERS) $(SLOW_$(VARIANT)),$(BATS))
 MANS      := $(sort $(wildcard man/*.[1578]))
 
