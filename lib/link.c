@@ -17,6 +17,7 @@
 
 enum phase {
 	PHASE_IDLE,
+	PHASE_STARTING, /* without a name to look up: from the next turn of the loop */
 	PHASE_DIALLING,
 	PHASE_OPEN,
 	PHASE_CLOSING, /* the websocket has yet to end */
@@ -75,10 +76,9 @@ end(struct gs_link *link, const struct gs_link_end *told)
 }
 
 static void
-end_unopened(struct gs_link *link, const char *name, const char *text, bool is_lasting)
+end_unopened(struct gs_link *link, enum gs_code code, const char *name, const char *text)
 {
-	struct gs_link_end told = { .ws = { .code = GS_EUNAVAILABLE,
-					.is_lasting = is_lasting } };
+	struct gs_link_end told = { .ws = { .code = code } };
 
 	(void)snprintf(told.ws.name, sizeof(told.ws.name), "%s", name);
 	(void)snprintf(told.text, sizeof(told.text), "%s", text);
@@ -106,9 +106,8 @@ take_document(struct gs_str document, void *arg)
 
 	link->nip11 = NULL;
 	free_dialling(link);
+	gs_link_want_write(link);
 	link->ops.document(document, link->ops.arg);
-	if (link->ws != NULL)
-		gs_ws_want_write(link->ws);
 }
 
 /* From the address that the websocket is at; once a day is enough. */
@@ -183,10 +182,23 @@ dial_first(struct gs_link *link)
 
 	if (dial_next(link, &told.ws))
 		return;
-	if (link->dialling->is_any_crowded && !link->dialling->is_any_tried)
-		end_unopened(link, "crowded", "", false);
-	else
+	if (link->dialling->is_any_tried)
 		end(link, &told);
+	else
+		end_unopened(link, GS_EUNAVAILABLE,
+		    link->dialling->is_any_crowded ? "crowded" : "timeout", "");
+}
+
+/* Dialling again can't help. */
+static void
+end_refused(struct gs_link *link, const char *why)
+{
+	struct gs_link_end told = {
+		.ws = { .name = "address", .code = GS_EUNAVAILABLE, .is_lasting = true }
+	};
+
+	(void)snprintf(told.text, sizeof(told.text), "%s", why);
+	end(link, &told);
 }
 
 static void
@@ -201,41 +213,46 @@ take_resolved(const struct gs_resolved *resolved, void *arg)
 		dial_first(link);
 		return;
 	case GS_RESOLVE_DNS:
-		end_unopened(link, "dns", resolved->why, false);
+		end_unopened(link, GS_EUNAVAILABLE, "dns", resolved->why);
 		return;
 	case GS_RESOLVE_REFUSED:
-		end_unopened(link, "address", resolved->why, true);
+		end_refused(link, resolved->why);
 		return;
 	}
 }
 
 /* It takes too long. */
 static void
-expire(void *arg)
+expire(struct gs_link *link)
 {
-	struct gs_link *link = arg;
-
-	if (link->phase != PHASE_DIALLING)
-		return;
 	if (link->ws != NULL)
 		gs_ws_expire(link->ws);
 	else
-		end_unopened(link, "dns", "no answer in time", false);
+		end_unopened(link, GS_EUNAVAILABLE, "dns", "no answer in time");
 }
 
 void
 gs_link_dial(struct gs_link *link, bool is_kept)
 {
-	link->phase = PHASE_DIALLING;
 	link->dial_due_ms = now_ms() + GS_LINK_DIAL_MS;
 	link->dialling = gs_mem_new(sizeof(*link->dialling));
-	gs_timer_set(link->timer, GS_LINK_DIAL_MS);
-	if (link->options.resolver != NULL) {
-		link->dialling->question =
-		    gs_resolver_ask(link->options.resolver, link->options.url,
-			link->options.allow_private, is_kept, take_resolved, link);
+	if (link->options.resolver == NULL) {
+		link->phase = PHASE_STARTING;
+		gs_timer_set(link->timer, 0);
 		return;
 	}
+	link->phase = PHASE_DIALLING;
+	gs_timer_set(link->timer, GS_LINK_DIAL_MS);
+	link->dialling->question = gs_resolver_ask(link->options.resolver,
+	    link->options.url, link->options.allow_private, is_kept, take_resolved, link);
+}
+
+/* The one address is the proxy's. */
+static void
+start(struct gs_link *link)
+{
+	link->phase = PHASE_DIALLING;
+	gs_timer_set(link->timer, GS_LINK_DIAL_MS);
 	link->dialling->resolved.num = 1;
 	dial_first(link);
 }
@@ -312,10 +329,21 @@ tick(void *arg)
 {
 	struct gs_link *link = arg;
 
-	if (link->phase == PHASE_CLOSING && link->ws == NULL)
-		end_unopened(link, "closed", "", false);
-	else
+	switch (link->phase) {
+	case PHASE_STARTING:
+		start(link);
+		break;
+	case PHASE_DIALLING:
 		expire(link);
+		break;
+	case PHASE_CLOSING:
+		if (link->ws == NULL)
+			end_unopened(link, GS_OK, "closed", "");
+		break;
+	case PHASE_IDLE:
+	case PHASE_OPEN:
+		break;
+	}
 }
 
 struct gs_link *
@@ -350,12 +378,13 @@ gs_link_close(struct gs_link *link)
 	if (link->phase == PHASE_IDLE || link->phase == PHASE_CLOSING)
 		return;
 	link->phase = PHASE_CLOSING;
-	if (link->ws != NULL) {
-		gs_ws_close(link->ws);
-		return;
-	}
+	gs_nip11_free(link->nip11);
+	link->nip11 = NULL;
 	free_dialling(link);
-	gs_timer_set(link->timer, 0);
+	if (link->ws != NULL)
+		gs_ws_close(link->ws);
+	else
+		gs_timer_set(link->timer, 0);
 }
 
 void

@@ -24,7 +24,10 @@ struct gs_link_end {
 };
 
 struct gs_link_ops {
-	/* Before each address (numeric).  False: not this one.  NULL: any. */
+	/*
+	 * Before each address (numeric).  False: not this one.  NULL: any.  All others may
+	 * free the link; this one leaves it alone.
+	 */
 	bool (*may_connect)(const char *address, void *arg);
 	void (*opened)(void *arg);
 	/* The NIP-11 document, after opened; ptr NULL: none. */
@@ -49,7 +52,7 @@ void gs_link_want_write(struct gs_link *link);
 /* Nothing is read until it is resumed; also before it is open, and over connections. */
 void gs_link_pause(struct gs_link *link);
 void gs_link_resume(struct gs_link *link);
-/* How long it has been paused since this was asked last, while open. */
+/* How long it has been paused since this was asked last, while open; 0 if it is not. */
 int64_t gs_link_take_paused_ms(struct gs_link *link);
 /* Says goodbye, or stops dialling; ended follows, later. */
 void gs_link_close(struct gs_link *link);

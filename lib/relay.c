@@ -1,7 +1,6 @@
 /*
- * One relay, for as long as it is wanted: name, vetted addresses, websocket, NIP-11
- * document, session and health wired together, redialled when health says so.
- * Decides nothing that session or health decides.
+ * One relay, for as long as it is wanted: link, session and health wired together,
+ * redialled when health says so.  Decides nothing that they decide.
  */
 #include "relay.h"
 
@@ -10,8 +9,36 @@
 #include <string.h>
 
 #include "clock.h"
+#include "link.h"
 #include "mem.h"
-#include "relay_private.h"
+
+enum phase {
+	PHASE_WAITING, /* until health lets us dial */
+	PHASE_DIALLING,
+	PHASE_OPEN,
+	PHASE_OVER,
+};
+
+struct gs_relay {
+	struct gs_url url;
+	struct gs_relay_options options;
+	struct gs_relay_ops ops;
+	struct gs_health health;
+	struct gs_limits limits;
+	struct gs_session *session;
+	struct gs_link *link;
+	struct gs_timer *timer;
+	enum phase phase;
+	bool has_asked; /* on this connection */
+	unsigned failed_dials;
+
+	struct gs_relay_fault fault;
+	char fault_name[GS_WS_NAME_BYTES];
+	/* What changed has told. */
+	bool told_open;
+	enum gs_health_status told_status;
+	char told_fault[GS_WS_NAME_BYTES];
+};
 
 static int64_t
 now_ms(void)
@@ -19,9 +46,8 @@ now_ms(void)
 	return gs_clock_now().mono_ms;
 }
 
-void
-gs_relay_set_fault(struct gs_relay *relay, const char *name, enum gs_code code,
-    const char *text)
+static void
+set_fault(struct gs_relay *relay, const char *name, enum gs_code code, const char *text)
 {
 	(void)snprintf(relay->fault_name, sizeof(relay->fault_name), "%s", name);
 	(void)snprintf(relay->fault.text, sizeof(relay->fault.text), "%s", text);
@@ -35,10 +61,10 @@ set_session_fault(struct gs_relay *relay)
 {
 	switch (gs_session_fault(relay->session)) {
 	case GS_FAULT_SILENT:
-		gs_relay_set_fault(relay, "silent", GS_EINCOMPLETE, "");
+		set_fault(relay, "silent", GS_EINCOMPLETE, "");
 		break;
 	case GS_FAULT_NOISY:
-		gs_relay_set_fault(relay, "protocol", GS_EPROTOCOL,
+		set_fault(relay, "protocol", GS_EPROTOCOL,
 		    "little else came than what was not asked for");
 		break;
 	case GS_FAULT_NONE:
@@ -69,10 +95,7 @@ end_relay(struct gs_relay *relay)
 		return;
 	relay->phase = PHASE_OVER;
 	gs_timer_stop(relay->timer);
-	gs_question_cancel(relay->question);
-	relay->question = NULL;
-	if (relay->ws != NULL)
-		gs_ws_close(relay->ws);
+	gs_link_close(relay->link);
 	relay->ops.ended(relay->ops.arg);
 }
 
@@ -90,19 +113,19 @@ find_deadline(const struct gs_relay *relay)
 	switch (relay->phase) {
 	case PHASE_WAITING:
 		return gs_health_due_ms(&relay->health);
-	case PHASE_DIALLING:
-		return relay->dial_due_ms;
 	case PHASE_OPEN:
 		return earlier(gs_session_deadline_ms(relay->session),
 		    gs_health_deadline_ms(&relay->health));
+	case PHASE_DIALLING:
 	case PHASE_OVER:
 		break;
 	}
 	return -1;
 }
 
-void
-gs_relay_set_timer(struct gs_relay *relay)
+/* By the phase it is in. */
+static void
+set_timer(struct gs_relay *relay)
 {
 	int64_t due_ms = find_deadline(relay);
 
@@ -112,14 +135,14 @@ gs_relay_set_timer(struct gs_relay *relay)
 		gs_timer_stop(relay->timer);
 }
 
-void
-gs_relay_follow_session(struct gs_relay *relay)
+/* After everything that the session was told: its timer and its frames. */
+static void
+follow_session(struct gs_relay *relay)
 {
 	if (relay->phase == PHASE_OVER)
 		return;
-	gs_relay_set_timer(relay);
-	if (relay->ws != NULL)
-		gs_ws_want_write(relay->ws);
+	set_timer(relay);
+	gs_link_want_write(relay->link);
 }
 
 static bool
@@ -133,56 +156,47 @@ is_given_up(const struct gs_relay *relay, bool is_lasting)
 	    (is_lasting || relay->failed_dials >= GS_RELAY_DIALS);
 }
 
-void
-gs_relay_end_dial(struct gs_relay *relay, bool is_failure, int64_t retry_after_s,
-    bool is_lasting)
+/* The session's reason to hang up says more than how the connection then ended. */
+static bool
+note_end(struct gs_relay *relay, const struct gs_link_end *end)
 {
+	bool is_ours =
+	    end->ws.was_open && gs_session_wish(relay->session) != GS_WISH_GOES_ON;
+
+	if (is_ours)
+		set_session_fault(relay);
+	else
+		set_fault(relay, end->ws.name, end->ws.code, end->text);
+	return is_ours || !end->ws.was_open;
+}
+
+/* Again later, or never. */
+static void
+take_ended(const struct gs_link_end *end, void *arg)
+{
+	struct gs_relay *relay = arg;
 	bool was_asked = relay->phase == PHASE_OPEN && relay->has_asked;
 	struct gs_now now = gs_clock_now();
+	bool is_failure;
 
-	gs_nip11_free(relay->nip11);
-	relay->nip11 = NULL;
+	if (relay->phase == PHASE_OVER)
+		return;
+	is_failure = note_end(relay, end);
 	relay->failed_dials = was_asked ? 0 : relay->failed_dials + 1;
 	gs_session_closed(relay->session, now);
-	if (is_given_up(relay, is_lasting)) {
+	if (is_given_up(relay, end->ws.is_lasting)) {
 		gs_session_end(relay->session, GS_END_DROPPED);
 		end_relay(relay);
 		return;
 	}
 	if (is_failure)
-		(void)gs_health_failed(&relay->health, now.mono_ms, retry_after_s, false);
+		(void)gs_health_failed(&relay->health, now.mono_ms, end->ws.retry_after_s,
+		    false);
 	else
 		(void)gs_health_dropped(&relay->health, now.mono_ms, now.wall_s, false);
 	relay->phase = PHASE_WAITING;
-	gs_relay_set_timer(relay);
+	set_timer(relay);
 	tell_change(relay);
-}
-
-/* The session's reason to hang up says more than how the connection then ended. */
-static void
-end_connection(struct gs_relay *relay, const struct gs_ws_end *end)
-{
-	bool is_ours = gs_session_wish(relay->session) != GS_WISH_GOES_ON;
-
-	if (is_ours)
-		set_session_fault(relay);
-	else
-		gs_relay_set_fault(relay, end->name, end->code, "");
-	gs_relay_end_dial(relay, is_ours || !end->was_open, end->retry_after_s,
-	    end->is_lasting);
-}
-
-static void
-take_ended(const struct gs_ws_end *end, void *arg)
-{
-	struct gs_relay *relay = arg;
-
-	relay->ws = NULL;
-	if (relay->phase == PHASE_OVER)
-		return;
-	if (relay->phase != PHASE_DIALLING || !end->is_tcp_failed ||
-	    !gs_relay_dial_next(relay))
-		end_connection(relay, end);
 }
 
 static void
@@ -193,14 +207,22 @@ take_opened(void *arg)
 
 	relay->phase = PHASE_OPEN;
 	relay->has_asked = false;
-	relay->paused_ms = now.mono_ms;
 	gs_health_opened(&relay->health, now.mono_ms);
 	gs_session_opened(relay->session, now);
-	if (relay->is_paused)
-		gs_ws_pause(relay->ws);
-	gs_relay_fetch_document(relay);
 	tell_change(relay);
-	gs_relay_follow_session(relay);
+	follow_session(relay);
+}
+
+static void
+take_document(struct gs_str document, void *arg)
+{
+	struct gs_relay *relay = arg;
+	struct gs_err err;
+
+	/* What is no document is none. */
+	if (document.ptr != NULL)
+		(void)!gs_limits_read(&relay->limits, document, &err);
+	follow_session(relay);
 }
 
 static void
@@ -218,7 +240,7 @@ take_message(const char *text, size_t len, void *arg)
 	    gs_session_had_eose(relay->session) &&
 	    gs_health_answered(&relay->health, now.wall_s))
 		tell_change(relay);
-	gs_relay_follow_session(relay);
+	follow_session(relay);
 }
 
 static void
@@ -227,7 +249,7 @@ take_pong(void *arg)
 	struct gs_relay *relay = arg;
 
 	gs_session_pong(relay->session, gs_clock_now());
-	gs_relay_follow_session(relay);
+	follow_session(relay);
 }
 
 static bool
@@ -235,36 +257,40 @@ give_frame(struct gs_buf *frame, void *arg)
 {
 	struct gs_relay *relay = arg;
 
-	if (relay->nip11 != NULL)
-		return false;
 	if (gs_session_next_frame(relay->session, frame, gs_clock_now())) {
 		relay->has_asked = true;
-		gs_relay_set_timer(relay);
+		set_timer(relay);
 		return true;
 	}
 	if (gs_session_wish(relay->session) != GS_WISH_GOES_ON)
-		gs_ws_close(relay->ws);
+		gs_link_close(relay->link);
 	return false;
 }
 
-const struct gs_ws_ops gs_relay_ws_ops = {
+static const struct gs_link_ops link_ops = {
 	.opened = take_opened,
+	.document = take_document,
 	.message = take_message,
 	.pong = take_pong,
 	.next_frame = give_frame,
 	.ended = take_ended,
 };
 
+/* Whoever asks for one relay knows it: it never waits behind those of strangers. */
+void
+gs_relay_dial(struct gs_relay *relay)
+{
+	gs_health_dialled(&relay->health);
+	relay->phase = PHASE_DIALLING;
+	set_timer(relay);
+	gs_link_dial(relay->link, true);
+}
+
 /* Silence in a time when we did not read says nothing about the relay. */
 static void
 excuse_pause(struct gs_relay *relay)
 {
-	int64_t now = now_ms();
-
-	if (!relay->is_paused)
-		return;
-	gs_session_paused(relay->session, now - relay->paused_ms);
-	relay->paused_ms = now;
+	gs_session_paused(relay->session, gs_link_take_paused_ms(relay->link));
 }
 
 static void
@@ -275,21 +301,34 @@ tick(void *arg)
 
 	switch (relay->phase) {
 	case PHASE_WAITING:
-		gs_relay_begin_dial(relay);
-		break;
-	case PHASE_DIALLING:
-		gs_relay_expire_dial(relay);
+		gs_relay_dial(relay);
 		break;
 	case PHASE_OPEN:
 		excuse_pause(relay);
 		if (gs_health_tick(&relay->health, now.mono_ms, now.wall_s))
 			tell_change(relay);
 		gs_session_tick(relay->session, now);
-		gs_relay_follow_session(relay);
+		follow_session(relay);
 		break;
+	case PHASE_DIALLING:
 	case PHASE_OVER:
 		break;
 	}
+}
+
+static void
+make_link(struct gs_relay *relay, struct gs_loop *loop)
+{
+	const struct gs_link_options options = {
+		.url = &relay->url,
+		.resolver = relay->options.resolver,
+		.allow_private = relay->options.allow_private,
+		.is_insecure = relay->options.is_insecure,
+	};
+	struct gs_link_ops ops = link_ops;
+
+	ops.arg = relay;
+	relay->link = gs_link_new(loop, &options, &ops);
 }
 
 struct gs_relay *
@@ -307,15 +346,14 @@ gs_relay_new(struct gs_loop *loop, const struct gs_relay_options *options,
 		.url = relay->url.text,
 	};
 
-	relay->loop = loop;
 	relay->options = *options;
 	relay->ops = *ops;
 	relay->url = *options->url;
-	relay->document_ms = -1;
 	gs_health_init(&relay->health, now_ms(), false, options->max_backoff_ms);
 	gs_limits_init(&relay->limits);
 	relay->session = gs_session_new(&session_options, &relay->limits, gs_clock_now());
 	relay->timer = gs_timer_new(loop, tick, relay);
+	make_link(relay, loop);
 	return relay;
 }
 
@@ -324,9 +362,7 @@ gs_relay_free(struct gs_relay *relay)
 {
 	if (relay == NULL)
 		return;
-	gs_question_cancel(relay->question);
-	gs_nip11_free(relay->nip11);
-	gs_ws_free(relay->ws);
+	gs_link_free(relay->link);
 	gs_timer_free(relay->timer);
 	gs_session_free(relay->session);
 	free(relay);
@@ -352,32 +388,17 @@ gs_relay_stop(struct gs_relay *relay)
 }
 
 void
-gs_relay_dial(struct gs_relay *relay)
-{
-	gs_relay_begin_dial(relay);
-}
-
-void
 gs_relay_pause(struct gs_relay *relay)
 {
-	if (relay->is_paused)
-		return;
-	relay->is_paused = true;
-	relay->paused_ms = now_ms();
-	if (relay->ws != NULL)
-		gs_ws_pause(relay->ws);
+	gs_link_pause(relay->link);
 }
 
 void
 gs_relay_resume(struct gs_relay *relay)
 {
-	if (!relay->is_paused)
-		return;
 	excuse_pause(relay);
-	relay->is_paused = false;
-	if (relay->ws != NULL)
-		gs_ws_resume(relay->ws);
-	gs_relay_follow_session(relay);
+	gs_link_resume(relay->link);
+	follow_session(relay);
 }
 
 bool

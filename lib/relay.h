@@ -1,7 +1,6 @@
 /*
- * One relay, for as long as it is wanted: name, vetted addresses, websocket, NIP-11
- * document, session and health wired together, redialled when health says so.
- * Decides nothing that session or health decides.
+ * One relay, for as long as it is wanted: link, session and health wired together,
+ * redialled when health says so.  Decides nothing that they decide.
  */
 #ifndef GS_RELAY_H
 #define GS_RELAY_H
@@ -13,8 +12,7 @@
 #include "session.h"
 #include "url.h"
 
-#define GS_RELAY_DIAL_MS 15000 /* from the look-up to open: DESIGN 6 */
-#define GS_RELAY_DIALS 3       /* failed in a row, and once gives up: DESIGN 2 */
+#define GS_RELAY_DIALS 3 /* failed in a row, and once gives up: DESIGN 2 */
 
 struct gs_relay_options {
 	const struct gs_url *url;     /* copied */

@@ -19,6 +19,7 @@
 #include "mem.h"
 
 struct gs_question {
+	struct pool *pool;
 	struct gs_question *next;
 	char host[GS_URL_BYTES + 1];
 	bool allow_private, is_kept;
@@ -70,6 +71,27 @@ pop(struct line *line)
 	if (question != NULL)
 		line->first = question->next;
 	return question;
+}
+
+/* False: it is not in this line. */
+static bool
+take_out(struct line *line, const struct gs_question *question)
+{
+	struct gs_question *before = NULL, *one = line->first;
+
+	while (one != NULL && one != question) {
+		before = one;
+		one = one->next;
+	}
+	if (one == NULL)
+		return false;
+	if (before == NULL)
+		line->first = one->next;
+	else
+		before->next = one->next;
+	if (line->last == one)
+		line->last = before;
+	return true;
 }
 
 static void
@@ -341,6 +363,7 @@ gs_resolver_ask(struct gs_resolver *resolver, const struct gs_url *url,
 	struct gs_url again;
 	struct gs_err err;
 
+	question->pool = pool;
 	(void)snprintf(question->host, sizeof(question->host), "%s", url->host);
 	question->allow_private = allow_private;
 	question->is_kept = is_kept;
@@ -359,9 +382,22 @@ gs_resolver_ask(struct gs_resolver *resolver, const struct gs_url *url,
 	return question;
 }
 
+/* What no thread has begun yet is not looked up in vain: others wait behind it. */
 void
 gs_question_cancel(struct gs_question *question)
 {
-	if (question != NULL)
-		question->fn = NULL;
+	struct pool *pool;
+	bool was_waiting;
+
+	if (question == NULL)
+		return;
+	pool = question->pool;
+	(void)pthread_mutex_lock(&pool->lock);
+	was_waiting =
+	    take_out(question->is_kept ? &pool->kept : &pool->strangers, question);
+	pool->waiting -= was_waiting;
+	(void)pthread_mutex_unlock(&pool->lock);
+	question->fn = NULL;
+	if (was_waiting)
+		free(question);
 }

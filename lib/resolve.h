@@ -58,7 +58,7 @@ typedef void gs_resolve_fn(const struct gs_resolved *resolved, void *arg);
 struct gs_question *gs_resolver_ask(struct gs_resolver *resolver,
     const struct gs_url *url, bool allow_private, bool is_kept, gs_resolve_fn *fn,
     void *arg);
-/* fn is not called any more; not after it was called. */
+/* fn is not called any more; not after it was called, nor after the resolver. */
 void gs_question_cancel(struct gs_question *question);
 
 #endif
