@@ -32,6 +32,22 @@ theirs() {
 	wait_for has "$a" "$theirs" "$state"
 }
 
+@test "a state before the announcement, an older and a newer one" {
+	state=$(state 1 one "$((now - 1))")
+	older=$(state 1 one "$at")
+	put boot "$older"
+	begin
+	wait_for judged waiting 1
+	live boot "$state"
+	wait_for judged waiting 2
+	has_none "$older" "$state"
+	a=$(announce 1 one "$now" r1)
+	live boot "$a"
+	wait_for has "$a" "$state"
+	wait_for follows r1 1
+	has_none "$older"
+}
+
 @test "three maintainers wait through a restart, and are stored at once" {
 	local waiting=() n
 	for n in 2 3 4; do

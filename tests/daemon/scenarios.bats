@@ -121,8 +121,52 @@ teardown() {
 	for ago in 2 3 1; do
 		issues+=("$(sign 2 1621 $((now - ago)) "a $(ref 1 one)")")
 	done
+	local sent_ms
+	sent_ms=$(now_ms)
 	live r1 "${issues[@]}"
 	wait_for has "${issues[@]}"
+	[ $(($(now_ms) - sent_ms)) -lt $((4000 * slack)) ]
+}
+
+# usage: make_replies NAME   a chain, the root first; only the comment names the root
+make_replies() {
+	local root comment reply
+	root=$(sign 2 1621 "$now" "a $(ref 1 one)" "t $1")
+	comment=$(sign 3 1111 "$now" "E $(id "$root")" "e $(id "$root")")
+	reply=$(sign 4 1111 "$now" "e $(id "$comment")")
+	printf '%s\n' "$root" "$comment" "$reply" "$(sign 5 1111 "$now" "e $(id "$reply")")"
+}
+
+# usage: bring EVENT...   beside the daemon; they wait.  Others may be judged again with them.
+bring() {
+	printf '%s\n' "$@" | grasp-sync-store import --db db --service "$service" 2>brought || return 1
+	cat brought
+	grep -q "read $#, stored 0, .* waiting [1-9][0-9]*, rejected 0, invalid 0" brought
+}
+
+@test "replies before their root, chains of three in every order: stored when it comes" {
+	local order chain i all=() roots=()
+	put boot "$(announce 1 one "$at" r1)"
+	begin
+	wait_for follows r1 1
+	for order in '1 2 3' '1 3 2' '2 1 3' '2 3 1' '3 1 2' '3 2 1'; do
+		mapfile -t chain < <(make_replies "$order")
+		roots+=("${chain[0]}")
+		all+=("${chain[@]}")
+		# each in a transaction of its own
+		for i in $order; do
+			bring "${chain[i]}"
+		done
+	done
+	# and all of a chain in one
+	mapfile -t chain < <(make_replies together)
+	bring "${chain[3]}" "${chain[2]}" "${chain[1]}"
+	roots+=("${chain[0]}")
+	all+=("${chain[@]}")
+	[ "${#all[@]}" -eq 28 ]
+	has_none "${all[@]}"
+	live r1 "${roots[@]}"
+	wait_for has "${all[@]}"
 }
 
 @test "what two relays have is stored and counted once" {
