@@ -25,8 +25,8 @@ struct gs_link_end {
 
 struct gs_link_ops {
 	/*
-	 * Before each address (numeric).  False: not this one.  NULL: any.  All others may
-	 * free the link; this one leaves it alone.
+	 * Before each address (numeric).  False: not this one.  NULL: any.  It leaves the
+	 * link alone; all others may free it.
 	 */
 	bool (*may_connect)(const char *address, void *arg);
 	void (*opened)(void *arg);
