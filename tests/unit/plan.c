@@ -322,6 +322,36 @@ a_pair_that_comes_back_in_time_stays_read(void **arg)
 	gs_state_free(without);
 }
 
+/* The relay is away all the time: nothing is packed, and yet a pair ends. */
+static void
+a_pair_ends_before_anything_is_packed(void **arg)
+{
+	struct gs_state *with = make_state(REF("x"), 1, 10);
+	struct gs_state *without = make_state(NULL, 0, 0);
+	struct gs_plan *plan = gs_plan_new();
+	struct gs_str ref;
+
+	(void)arg;
+	gs_plan_restore(plan, GS_STR(REF("x")), 10);
+	gs_plan_keep(plan, make_entry(with), start);
+	assert_int_equal(gs_plan_deadline_ms(plan), -1);
+	gs_plan_keep(plan, make_entry(without), start);
+	assert_int_equal(gs_plan_deadline_ms(plan), after_s(GS_PLAN_KEEP_S).mono_ms);
+	gs_plan_keep(plan, make_entry(with), after_s(GS_PLAN_KEEP_S - 1));
+	assert_false(gs_plan_next_ended(plan, &ref, after_s(2 * GS_PLAN_KEEP_S)));
+	gs_plan_keep(plan, NULL, start);
+	assert_false(gs_plan_next_ended(plan, &ref, after_s(GS_PLAN_KEEP_S - 1)));
+	assert_true(gs_plan_next_ended(plan, &ref, after_s(GS_PLAN_KEEP_S)));
+	assert_true(gs_str_is(ref, REF("x")));
+	assert_false(gs_plan_next_ended(plan, &ref, after_s(GS_PLAN_KEEP_S)));
+	gs_plan_keep(plan, make_entry(with), after_s(GS_PLAN_KEEP_S));
+	gs_plan_pack(plan, make_entry(with), 15, after_s(GS_PLAN_KEEP_S));
+	assert_parts(plan, "kinds! a1! A1! q1! e10! E10! q10! \n");
+	gs_plan_free(plan);
+	gs_state_free(with);
+	gs_state_free(without);
+}
+
 /* Over the cap on roots, an old one takes the place of one that left. */
 static void
 an_old_root_that_is_new_here_is_not_taken_for_read(void **arg)
@@ -419,6 +449,7 @@ main(void)
 		cmocka_unit_test(three_filters_share_their_values),
 		cmocka_unit_test(growing_asks_only_for_what_is_new),
 		cmocka_unit_test(a_pair_that_comes_back_in_time_stays_read),
+		cmocka_unit_test(a_pair_ends_before_anything_is_packed),
 		cmocka_unit_test(an_old_root_that_is_new_here_is_not_taken_for_read),
 		cmocka_unit_test(what_is_forgotten_is_read_anew),
 		cmocka_unit_test(a_full_plan_is_freed),
