@@ -46,7 +46,8 @@ struct model {
 	size_t num_effects, cap_effects;
 	uint64_t wanted;
 	int64_t unwanted_ms[WORLD_RELAYS];
-	int64_t next_expiry_s; /* when something goes by itself */
+	int64_t wanted_ms[WORLD_RELAYS]; /* nothing was known of it then */
+	int64_t next_expiry_s;		 /* when something goes by itself */
 	char complaint[400];
 };
 
@@ -196,10 +197,13 @@ update(struct model *model, int64_t now_ms)
 	for (size_t i = 0; i < world->num_repos; i++)
 		update_repo(model, i);
 	for (size_t i = 0; i < WORLD_RELAYS; i++) {
-		if ((model->wanted >> i & 1) != 0)
-			model->unwanted_ms[i] = -1;
-		else if (model->unwanted_ms[i] < 0)
-			model->unwanted_ms[i] = now_ms;
+		int64_t *unwanted_ms = &model->unwanted_ms[i];
+
+		if ((model->wanted >> i & 1) == 0 && *unwanted_ms >= 0)
+			continue;
+		if (*unwanted_ms >= 0 && now_ms - *unwanted_ms > FORGOTTEN_MS)
+			model->wanted_ms[i] = now_ms;
+		*unwanted_ms = (model->wanted >> i & 1) != 0 ? -1 : now_ms;
 	}
 }
 
@@ -380,14 +384,17 @@ want_place(struct model_place *place, int64_t now_ms)
 
 /*
  * Was it there before it was asked for without `since`?  Looked at once a minute, that
- * may be known a minute late; layer 1 is asked for before anybody is followed.
+ * may be known a minute late; layer 1 is asked for as soon as the relay is wanted.
  */
 static bool
 is_read_whole(const struct model *model, size_t number, const struct world_post *post,
     const struct model_place *place)
 {
-	return place->is_new && model->world->events[number].repo == SIZE_MAX &&
-	    post->at_s * 1000 + MINUTE_MS <= place->wanted_ms;
+	bool is_layer_1 = model->world->events[number].repo != SIZE_MAX;
+	int64_t asked_ms = is_layer_1 ? model->wanted_ms[post->relay] : place->wanted_ms;
+
+	return place->is_new &&
+	    (post->at_s < 0 || post->at_s * 1000 + MINUTE_MS <= asked_ms);
 }
 
 static bool
