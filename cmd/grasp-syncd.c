@@ -3,6 +3,7 @@
  * list, and keeps what belongs to them.  Settings are read here; the work is daemon's.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -14,10 +15,13 @@
 #include "cli_survey.h"
 #include "daemon.h"
 #include "httpd.h"
+#include "mem.h"
 #include "window.h"
 
 #define MAX_WAIT_S (24 * 3600)
 #define MAX_WINDOW_S 3600
+#define COMPLAINT_BYTES 512
+#define NAME_PREFIX "grasp-syncd: " /* of what a process of ours says */
 
 enum {
 	O_DB = CLI_SURVEY_NUM,
@@ -80,7 +84,9 @@ static const char *const repeats[] = { "service", "bootstrap", "deny", "own-url"
 struct server {
 	struct cli cli;
 	struct cli_config config;
-	struct cli_survey survey, old_survey; /* old: in use until the next reload */
+	/* The other one is in use until the daemon has taken this one over. */
+	struct cli_survey surveys[2];
+	struct cli_survey *survey;
 	struct gs_daemon_settings settings;
 	struct gs_auth *auth;
 	const char *key_path;
@@ -189,11 +195,11 @@ set_option(struct server *server, int option, const char *value)
 	case O_MAX_EVENTS_RELAY:
 	case O_MAX_BYTES_RELAY:
 	case O_MAX_EVENTS_REPO:
-		(void)cli_set_policy(&server->cli, &server->survey.policy,
+		(void)cli_set_policy(&server->cli, &server->survey->policy,
 		    options[option].name, value);
 		break;
 	default:
-		cli_survey_set(&server->survey, option, value);
+		cli_survey_set(server->survey, option, value);
 		break;
 	}
 }
@@ -204,8 +210,8 @@ apply_settings(struct server *server)
 {
 	struct gs_daemon_settings *settings = &server->settings;
 
-	cli_survey_init(&server->survey, &server->cli);
-	server->survey.policy.caps = (struct gs_policy_caps){
+	cli_survey_init(server->survey, &server->cli);
+	server->survey->policy.caps = (struct gs_policy_caps){
 		.relay_events = GS_POLICY_RELAY_EVENTS,
 		.relay_bytes = GS_POLICY_RELAY_BYTES,
 		.repo_events = GS_POLICY_REPO_EVENTS,
@@ -223,11 +229,11 @@ apply_settings(struct server *server)
 	for (size_t i = 0; i < server->config.num; i++)
 		set_option(server, server->config.settings[i].option,
 		    server->config.settings[i].value);
-	cli_survey_check(&server->survey);
+	cli_survey_check(server->survey);
 	if (settings->dir == NULL)
 		cli_usage(&server->cli, "--db is needed");
-	settings->policy = &server->survey.policy;
-	settings->survey = server->survey.options;
+	settings->policy = &server->survey->policy;
+	settings->survey = server->survey->options;
 }
 
 static bool
@@ -242,28 +248,76 @@ load_key(struct server *server, struct gs_err *err)
 
 /* --- SIGHUP --- */
 
-/*
- * The settings are tried by a process of its own, as a wrong one ends the process that
- * reads it.
- */
-static bool
-are_settings_right(const struct server *server)
+/* With its stderr in a pipe; -1: it could not be started. */
+static pid_t
+spawn_check(const struct server *server, int to)
 {
 	static char check[] = "--check-config";
-	char **argv = calloc((size_t)server->cli.argc + 2, sizeof(*argv));
-	pid_t pid;
-	int status = -1;
+	char **argv = gs_mem_new(((size_t)server->cli.argc + 2) * sizeof(*argv));
+	posix_spawn_file_actions_t actions;
+	pid_t pid = -1;
 
-	if (argv == NULL)
-		return false;
 	argv[0] = server->cli.argv[0];
 	argv[1] = check;
 	memcpy(argv + 2, server->cli.argv + 1,
 	    ((size_t)server->cli.argc - 1) * sizeof(*argv));
-	if (posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) == 0)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
+	if (posix_spawn_file_actions_init(&actions) == 0) {
+		if (posix_spawn_file_actions_adddup2(&actions, to, STDERR_FILENO) != 0 ||
+		    posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environ) !=
+			0)
+			pid = -1;
+		(void)posix_spawn_file_actions_destroy(&actions);
+	}
 	free(argv);
+	return pid;
+}
+
+/* The first line of what it says; the rest is read, so that it ends. */
+static void
+read_complaint(int from, char text[static COMPLAINT_BYTES])
+{
+	char rest[COMPLAINT_BYTES];
+	size_t len = 0;
+	ssize_t num;
+
+	while ((num = read(from, rest, sizeof(rest))) > 0 || (num < 0 && errno == EINTR))
+		for (ssize_t i = 0; i < num && len < COMPLAINT_BYTES - 1; i++)
+			text[len++] = rest[i];
+	text[len] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+}
+
+static const char *
+without_name(const char *text)
+{
+	size_t len = sizeof(NAME_PREFIX) - 1;
+
+	return strncmp(text, NAME_PREFIX, len) == 0 ? text + len : text;
+}
+
+/*
+ * The settings are tried by a process of its own, as a wrong one ends the process that
+ * reads it.  What it says is a line of our log, in our format.
+ */
+static bool
+are_settings_right(const struct server *server)
+{
+	char text[COMPLAINT_BYTES] = "";
+	int ends[2], status = -1;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return false;
+	pid = spawn_check(server, ends[1]);
+	(void)close(ends[1]);
+	if (pid > 0)
+		read_complaint(ends[0], text);
+	(void)close(ends[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (status != 0 && text[0] != '\0')
+		gs_log_line(&server->settings.log, GS_LOG_ERROR, NULL, "%s",
+		    without_name(text));
 	return status == 0;
 }
 
@@ -275,8 +329,8 @@ reload(void *arg)
 
 	if (!are_settings_right(server) || !cli_config_reread(&server->config, &err))
 		return NULL;
-	cli_survey_fini(&server->old_survey);
-	server->old_survey = server->survey;
+	server->survey = &server->surveys[server->survey == server->surveys];
+	cli_survey_fini(server->survey);
 	apply_settings(server);
 	return &server->settings;
 }
@@ -323,6 +377,7 @@ main(int argc, char **argv)
 		    .about = "Keeps a GRASP server's Nostr data complete.",
 		    .options = options },
 		.config = { .repeats = repeats },
+		.survey = server.surveys,
 	};
 	struct gs_err err;
 	int code;
@@ -341,8 +396,8 @@ main(int argc, char **argv)
 		code = GS_OK;
 	else
 		code = run(&server);
-	cli_survey_fini(&server.old_survey);
-	cli_survey_fini(&server.survey);
+	cli_survey_fini(&server.surveys[0]);
+	cli_survey_fini(&server.surveys[1]);
 	cli_config_fini(&server.config);
 	return code;
 }

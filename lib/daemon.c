@@ -146,7 +146,7 @@ reload(struct gs_daemon *daemon)
 	} else {
 		daemon->settings.log = settings->log;
 		daemon->settings.state_file = settings->state_file;
-		daemon->settings.window_ms = settings->window_ms;
+		gs_window_set_length(daemon->window, settings->window_ms);
 		if (!change_policy(daemon, settings, &err)) {
 			gs_daemon_fail(daemon, &err);
 			return;
@@ -157,7 +157,8 @@ reload(struct gs_daemon *daemon)
 		gs_daemon_fail(daemon, &err);
 		return;
 	}
-	daemon->is_survey_late = true;
+	/* what the worker had in hand is done again */
+	daemon->is_survey_late = daemon->is_changed = true;
 	gs_daemon_look(daemon);
 	gs_daemon_follow_engine(daemon);
 }

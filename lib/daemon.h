@@ -28,9 +28,10 @@ struct gs_daemon_settings {
 
 struct gs_daemon_ops {
 	/*
-	 * SIGHUP: the settings anew, valid until the next call, or NULL: something is
-	 * wrong with them, the old ones stay.  What can only be set at the start stays as
-	 * it was: dir, listen, decisions, auth, net.
+	 * SIGHUP: the settings anew, valid until the call after the next one (they are in
+	 * use while others are read), or NULL: something is wrong with them, the old ones
+	 * stay.  What can only be set at the start stays as it was: all but policy,
+	 * survey, state_file, window_ms and log.
 	 */
 	const struct gs_daemon_settings *(*reload)(void *arg);
 	void *arg;

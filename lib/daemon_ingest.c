@@ -167,7 +167,10 @@ gs_daemon_start_ingest(struct gs_daemon *daemon, struct gs_err *err)
 	};
 
 	daemon->ingest = gs_ingest_new(daemon->store, &options, err);
-	return daemon->ingest != NULL;
+	if (daemon->ingest == NULL)
+		return false;
+	gs_ingest_flush(daemon->ingest);
+	return true;
 }
 
 bool

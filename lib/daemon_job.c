@@ -141,6 +141,8 @@ gs_daemon_start_worker(struct gs_daemon *daemon, struct gs_err *err)
 
 	(void)pthread_mutex_init(&worker->lock, NULL);
 	(void)pthread_cond_init(&worker->wanted, NULL);
+	worker->is_ending = worker->is_done = false;
+	worker->job = GS_JOB_NONE;
 	if (pthread_create(&worker->thread, NULL, work, daemon) != 0)
 		return gs_fail(err, GS_EIO, "no thread can be started");
 	worker->has_thread = true;

@@ -149,19 +149,33 @@ wake(struct gs_peer *peer, void *arg)
 	gs_link_want_write(own->link);
 }
 
-/* On the loop's thread, between two other looks: a short view is enough. */
+/*
+ * On the loop's thread, between two other looks: a short view is enough.  What a policy
+ * decided is the ingest's to say, which knows when the policy has changed.
+ */
 static bool
 is_known(const uint8_t id[static 32], void *arg)
 {
 	const struct gs_daemon *daemon = arg;
 	struct gs_txn *txn = gs_store_read(daemon->store, NULL);
-	bool known;
+	enum gs_known known;
 
 	if (txn == NULL)
 		return false;
-	known = gs_store_known(txn, id) != GS_UNKNOWN;
+	known = gs_store_known(txn, id);
 	gs_txn_end(txn);
-	return known;
+	switch (known) {
+	case GS_UNKNOWN:
+	case GS_KNOWN_WAITING:
+	case GS_KNOWN_REJECTED:
+		return false;
+	case GS_KNOWN_STORED:
+	case GS_KNOWN_DELETED:
+	case GS_KNOWN_SUPERSEDED:
+	case GS_KNOWN_EXPIRED:
+		break;
+	}
+	return true;
 }
 
 static void

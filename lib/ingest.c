@@ -357,6 +357,7 @@ gs_ingest_new(struct gs_store *store, const struct gs_ingest_options *options,
 	ingest->max_queued = (size_t)num_workers * BATCHES_A_WORKER;
 	ingest->filling = batch_new();
 	ingest->group_limit = BATCH_LINES;
+	ingest->has_unflushed = true;
 	ingest->decisions = gs_decisions_new();
 	ingest->intake = gs_intake_new(options->policy);
 	if (options->decided != NULL)
@@ -442,7 +443,7 @@ gs_ingest_flush(struct gs_ingest *ingest)
 	(void)pthread_mutex_unlock(&ingest->lock);
 }
 
-/* The last flush is always made: a changed policy takes effect without any event. */
+/* The last flush is always made, too. */
 bool
 gs_ingest_finish(struct gs_ingest *ingest, struct gs_tally *tally, struct gs_err *err)
 {

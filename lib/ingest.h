@@ -84,7 +84,10 @@ bool gs_ingest_has_failed(struct gs_ingest *ingest);
  * Never refused.
  */
 void gs_ingest_record(struct gs_ingest *ingest, const struct gs_record *record);
-/* Commits all that was pushed before, without waiting for it. */
+/*
+ * Commits all that was pushed before, without waiting for it.  The first one is always
+ * made: a changed policy takes effect without any event.
+ */
 void gs_ingest_flush(struct gs_ingest *ingest);
 /*
  * Commits, ends the threads; tally (initialised by the caller) gets what was committed.

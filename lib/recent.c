@@ -48,6 +48,16 @@ gs_recent_free(struct gs_recent *recent)
 	free(recent);
 }
 
+void
+gs_recent_clear(struct gs_recent *recent)
+{
+	free(recent->entries);
+	free(recent->slots);
+	recent->entries = NULL;
+	recent->slots = NULL;
+	recent->num = recent->cap = recent->oldest = recent->num_slots = 0;
+}
+
 /* Ids are hashes already; the secret keeps others from choosing what collides. */
 static size_t
 find_home(const struct gs_recent *recent, const uint8_t *id)

@@ -28,6 +28,7 @@ size_t gs_recent_variants(const struct gs_recent *recent,
 /* Not for one that it has in these bytes. */
 void gs_recent_add(struct gs_recent *recent, const uint8_t id[static GS_RECENT_ID],
     struct gs_str bytes);
+void gs_recent_clear(struct gs_recent *recent);
 size_t gs_recent_count(const struct gs_recent *recent);
 
 #endif

@@ -32,12 +32,17 @@ begin_history(struct gs_session *session, size_t i, struct gs_now now)
 		gs_reads_owe(session, i, owed_s, now);
 }
 
-/* All filters anew, also those that wait: at most once a day. */
+/*
+ * All filters anew, also those that wait: at most once a day.  Others who check what is
+ * handed out may have left some of it, or judge by other rules now: they see it again.
+ */
 static void
 begin_full(struct gs_session *session, bool is_daily, struct gs_now now)
 {
 	struct gs_reads *reads = &session->reads;
 
+	if (session->options.leaves_signatures)
+		gs_recent_clear(session->handed);
 	reads->is_full_asked = false;
 	reads->full_due_ms =
 	    session->options.is_daily_off ? -1 : now.mono_ms + (int64_t)FULL_S * MS;

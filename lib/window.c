@@ -47,6 +47,12 @@ gs_window_free(struct gs_window *window)
 	free(window);
 }
 
+void
+gs_window_set_length(struct gs_window *window, int64_t length_ms)
+{
+	window->length_ms = length_ms;
+}
+
 bool
 gs_window_is_cause(uint16_t kind)
 {

@@ -17,6 +17,8 @@ struct gs_window;
 
 struct gs_window *gs_window_new(int64_t length_ms);
 void gs_window_free(struct gs_window *window);
+/* Of the windows that open from now on. */
+void gs_window_set_length(struct gs_window *window, int64_t length_ms);
 
 /* Is it a kind that changes what is followed? */
 bool gs_window_is_cause(uint16_t kind);

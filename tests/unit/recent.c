@@ -37,6 +37,25 @@ test_all(void **state)
 }
 
 static void
+test_clear(void **state)
+{
+	struct gs_recent *recent = gs_recent_new(3);
+	uint8_t id[GS_RECENT_ID];
+
+	(void)state;
+	gs_recent_clear(recent);
+	for (uint32_t round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < 5; i++)
+			gs_recent_add(recent, make_id(id, i), GS_STR(""));
+		gs_recent_clear(recent);
+		assert_int_equal(gs_recent_count(recent), 0);
+		for (uint32_t i = 0; i < 5; i++)
+			assert_false(gs_recent_has(recent, make_id(id, i)));
+	}
+	gs_recent_free(recent);
+}
+
+static void
 check_last(uint32_t max)
 {
 	struct gs_recent *recent = gs_recent_new(max);
@@ -118,6 +137,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_last),
+		cmocka_unit_test(test_clear),
 		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_variants),
 	};

@@ -155,11 +155,31 @@ test_known(void **state)
 	chat_fini(&chat);
 }
 
+/* Its owner may judge by other rules now. */
+static void
+test_full_hands_out_again(void **state)
+{
+	struct gs_event event = GS_EVENT_INIT;
+	struct chat chat;
+
+	(void)state;
+	open_trusting(&chat, 0);
+	make_event(&event, 1, 1, MADE_S, "[]");
+	assert_non_null(hear_signed(&chat, 2, &event, 0));
+	assert_null(hear_signed(&chat, 1, &event, 0));
+	gs_session_make_full(chat.session, chat.now);
+	assert_non_null(hear_signed(&chat, 1, &event, 0));
+	assert_null(hear_signed(&chat, 1, &event, 0));
+	gs_event_fini(&event);
+	chat_fini(&chat);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_signatures_of_one_id),
+		cmocka_unit_test(test_full_hands_out_again),
 		cmocka_unit_test(test_forged_content),
 		cmocka_unit_test(test_remembered),
 		cmocka_unit_test(test_known),
