@@ -146,7 +146,9 @@ is_ready() {
 
 # usage: status_says JQ-EXPRESSION
 status_says() {
-	get /status | jq -e "$1" >/dev/null 2>&1
+	local answer
+	# jq takes no input at all for a yes
+	answer=$(get /status) && jq -e "$1" <<<"$answer" >/dev/null 2>&1
 }
 
 # usage: metric NAME [LABELS]   its value, or the sum of all that have the name; 0: none
