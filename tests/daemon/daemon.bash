@@ -144,7 +144,7 @@ is_ready() {
 	get /readyz >/dev/null
 }
 
-# usage: status_says JQ-EXPRESSION   without an answer it says nothing (jq -e takes that for true)
+# usage: status_says JQ-EXPRESSION
 status_says() {
 	local answer
 	# jq takes no input at all for a yes
