@@ -83,6 +83,7 @@ SOAKS     := $(filter tests/soak/%,$(BATS))
 SLOW_asan := $(addprefix tests/daemon/,hostile.bats restart.bats scenarios.bats relays.bats maintainers.bats)
 CHECKS    := $(filter-out $(PEERS) $(SLOW_$(VARIANT)),$(BATS))
 MANS      := $(sort $(wildcard man/*.[1578]))
+EXAMPLES  := $(sort $(wildcard contrib/*))
 
 # What `make deps` installs: to build and to run `make demo` and `make check`.
 DEPS     := gcc libc6-dev make pkgconf libwebsockets-dev libssl-dev libjq-dev libsecp256k1-dev liblmdb-dev \
@@ -200,7 +201,8 @@ PLACES = $(foreach c,$(CMDS),0755 $(BINDIR)/$(c) $(OUT)/bin/$(c);) \
 	 0644 $(BASHDIR)/grasp-sync completions/grasp-sync.bash; \
 	 0644 $(ZSHDIR)/_grasp-sync completions/_grasp-sync; \
 	 0644 $(FISHDIR)/grasp-sync.fish completions/grasp-sync.fish; \
-	 $(foreach d,README.md LICENSE CHANGELOG.md,0644 $(DOCDIR)/$(d) $(d);)
+	 $(foreach d,README.md LICENSE CHANGELOG.md,0644 $(DOCDIR)/$(d) $(d);) \
+	 $(foreach e,$(EXAMPLES),0644 $(DOCDIR)/examples/$(notdir $(e)) $(e);)
 # bash and fish look a completion up by the command's name.
 LINKS  = $(LIBDIR)/libgraspsync.so $(SONAME); \
 	 $(foreach c,$(CMDS),$(BASHDIR)/$(c) grasp-sync; $(FISHDIR)/$(c).fish grasp-sync.fish;)
@@ -220,7 +222,9 @@ uninstall: ## removes what install put there
 	$(Q)printf '%s' '$(LINKS)' | tr ';' '\n' | while read -r name to; do \
 		[ -z "$$name" ] || rm -f '$(DESTDIR)'"$$name"; \
 	done
-	$(Q)[ ! -d '$(DESTDIR)$(DOCDIR)' ] || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOCDIR)'
+	$(Q)for folder in '$(DESTDIR)$(DOCDIR)/examples' '$(DESTDIR)$(DOCDIR)'; do \
+		[ ! -d "$$folder" ] || rmdir --ignore-fail-on-non-empty "$$folder"; \
+	done
 
 dist: ## grasp-sync-VERSION.tar.gz of what is committed; the same bytes each time
 	git archive --format=tar --prefix=grasp-sync-$(VERSION)/ HEAD | \

@@ -35,7 +35,8 @@ expected() {
 		share/bash-completion/completions/grasp-sync \
 		share/fish/vendor_completions.d/grasp-sync.fish \
 		share/zsh/site-functions/_grasp-sync \
-		share/doc/grasp-sync/{README.md,LICENSE,CHANGELOG.md}
+		share/doc/grasp-sync/{README.md,LICENSE,CHANGELOG.md} \
+		share/doc/grasp-sync/examples/grasp-syncd.{conf,service}
 }
 
 @test "install puts everything in its place, and nothing else" {

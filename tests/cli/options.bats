@@ -177,6 +177,12 @@ compare_unknown() {
 	[ "$output" = $'import\nexport\nstat' ]
 	run -0 words_from_bash grasp-sync-filters --format r
 	[ "$output" = req ]
+	run -0 words_from_bash grasp-syncd --log-format ""
+	[ "$output" = $'text\njson' ]
+	run -0 words_from_bash grasp-syncd --log-level=w
+	[ "$output" = warning ]
+	run -0 words_from_bash grasp-syncd --follow al
+	[ "$output" = all ]
 	cd "$BATS_TEST_TMPDIR"
 	echo '{"sync_relays":{"wss://a.example":[],"wss://b.example:7777":[]}}' >state.json
 	run -0 words_from_bash grasp-sync-filters state.json --relay ws
@@ -200,4 +206,7 @@ compare_unknown() {
 	run -0 fish --no-config -c "source $top/completions/grasp-sync.fish
 		complete -C 'grasp-sync-store import --serv'"
 	[[ $output == --service* ]]
+	run -0 fish --no-config -c "source $top/completions/grasp-sync.fish
+		complete -C 'grasp-syncd --log-format j'"
+	[[ $output == json* ]]
 }
