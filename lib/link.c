@@ -42,7 +42,7 @@ struct gs_link {
 	struct dialling *dialling; /* NULL: idle, or open for a while */
 	struct gs_ws *ws;
 	struct gs_nip11 *nip11; /* being fetched: nothing is asked before */
-	int64_t document_ms;	/* when that was last tried; -1: never */
+	int64_t document_ms;	/* when that was last tried to its end; -1: never */
 	bool is_paused;
 	int64_t paused_ms; /* since then, or since it was asked last */
 };
@@ -63,13 +63,23 @@ free_dialling(struct gs_link *link)
 	link->dialling = NULL;
 }
 
+/* Cut off by the end of its connection: the next one asks anew. */
+static void
+drop_document(struct gs_link *link)
+{
+	if (link->nip11 == NULL)
+		return;
+	gs_nip11_free(link->nip11);
+	link->nip11 = NULL;
+	link->document_ms = -1;
+}
+
 /* The last thing that happens: ended may dial again, or free the link. */
 static void
 end(struct gs_link *link, const struct gs_link_end *told)
 {
 	gs_timer_stop(link->timer);
-	gs_nip11_free(link->nip11);
-	link->nip11 = NULL;
+	drop_document(link);
 	free_dialling(link);
 	link->phase = PHASE_IDLE;
 	link->ops.ended(told, link->ops.arg);
@@ -378,8 +388,7 @@ gs_link_close(struct gs_link *link)
 	if (link->phase == PHASE_IDLE || link->phase == PHASE_CLOSING)
 		return;
 	link->phase = PHASE_CLOSING;
-	gs_nip11_free(link->nip11);
-	link->nip11 = NULL;
+	drop_document(link);
 	free_dialling(link);
 	if (link->ws != NULL)
 		gs_ws_close(link->ws);

@@ -30,7 +30,7 @@ struct gs_link_ops {
 	 */
 	bool (*may_connect)(const char *address, void *arg);
 	void (*opened)(void *arg);
-	/* The NIP-11 document, after opened; ptr NULL: none. */
+	/* The NIP-11 document, after opened, once a day; ptr NULL: none. */
 	void (*document)(struct gs_str document, void *arg);
 	void (*message)(const char *text, size_t len, void *arg);
 	void (*pong)(void *arg);

@@ -8,8 +8,8 @@ struct gs_post;
 /* fn is called in the loop. */
 struct gs_post *gs_post_new(struct gs_loop *loop, void (*fn)(void *arg), void *arg,
     struct gs_err *err) GS_MUST;
-void gs_post_free(struct gs_post
-	*post); /* before its loop; nobody may wake it any more */
+/* Before its loop; nobody may wake it any more. */
+void gs_post_free(struct gs_post *post);
 void gs_post_wake(struct gs_post *post); /* from any thread, never waits */
 
 #endif

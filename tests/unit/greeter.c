@@ -54,6 +54,14 @@ give_document(struct greeter *greeter, int fd)
 	say(fd, answer, sizeof(answer) - 1);
 }
 
+static void
+drop_others(const struct greeter *greeter, int fd)
+{
+	for (nfds_t i = 1; i < greeter->num; i++)
+		if (greeter->sockets[i].fd != fd)
+			(void)shutdown(greeter->sockets[i].fd, SHUT_RDWR);
+}
+
 /* A request or a frame each time; false: that socket is over. */
 static bool
 serve_socket(struct greeter *greeter, int fd)
@@ -70,6 +78,11 @@ serve_socket(struct greeter *greeter, int fd)
 		greeter->frames++;
 		greeter->is_frame_early |= greeter->documents == 0;
 		say(fd, FRAME, sizeof(FRAME) - 1);
+		return true;
+	}
+	if (strcasestr(in, "Upgrade: websocket") == NULL && greeter->drops_once) {
+		greeter->drops_once = false;
+		drop_others(greeter, fd);
 		return true;
 	}
 	if (strcasestr(in, "Upgrade: websocket") == NULL) {

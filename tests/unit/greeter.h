@@ -20,6 +20,7 @@ struct greeter {
 	pthread_t thread;
 	struct pollfd sockets[GREETER_SOCKETS]; /* the first one listens */
 	nfds_t num;
+	bool drops_once; /* all websockets when a document is asked for; that hangs */
 	int documents, frames; /* read when the thread is over */
 	bool is_frame_early;   /* before the document was asked for */
 };

@@ -240,6 +240,27 @@ test_document_comes_before_frames(void **state)
 	assert_false(world.relay.is_frame_early);
 }
 
+/* One that was cut off with its connection is not missed for a day. */
+static void
+test_document_is_asked_for_again(void **state)
+{
+	struct world world;
+
+	(void)state;
+	open_world(&world, "127.0.0.1", NULL);
+	world.relay.drops_once = true;
+	world.rounds = 2;
+	world.closes_on_message = true;
+	dial(&world);
+	gs_loop_run(world.loop);
+	assert_null(strchr(world.log.data, '!'));
+	assert_true(strchr(world.log.data, 'd') > strchr(world.log.data, 'e'));
+	assert_string_equal(world.end.ws.name, "closed");
+	close_world(&world);
+	assert_int_equal(world.relay.documents, 1);
+	assert_false(world.relay.is_frame_early);
+}
+
 static void
 test_crowded_at_all_addresses(void **state)
 {
@@ -376,6 +397,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_document_comes_before_frames),
+		cmocka_unit_test(test_document_is_asked_for_again),
 		cmocka_unit_test(test_crowded_at_all_addresses),
 		cmocka_unit_test(test_crowded_at_one_address),
 		cmocka_unit_test(test_refused_and_crowded),
